@@ -66,6 +66,13 @@ impl StepResults {
         self.all.insert(*step, came);
     }
 
+    /// Adds the results of a run whose steps have other numbers here; a step without a number is left out.
+    pub fn add_renumbered(&mut self, other: &Self, number: impl Fn(usize) -> Option<usize>) {
+        let named = |step: &usize| number(*step);
+        self.all.extend(other.all.iter().filter_map(|(step, result)| Some((named(step)?, result.clone()))));
+        self.started.extend(other.started.iter().filter_map(|(step, at)| Some((named(step)?, *at))));
+    }
+
     /// Returns what was charged or refunded for the steps of a plan that were made, each at the time when it was started.
     #[must_use]
     pub fn due(&self, plan: &Plan) -> DueTotal {

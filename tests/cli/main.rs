@@ -78,6 +78,7 @@ mod units_drift;
 mod units_readers;
 mod units_remedies;
 mod units_removed;
+mod units_reports;
 mod units_results;
 mod units_retries;
 mod units_secrets;

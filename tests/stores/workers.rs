@@ -259,6 +259,47 @@ fn a_worker_without_a_secret_or_with_another_one_claims_nothing() {
 
 #[test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn workers_share_an_override_and_one_without_it_claims_nothing() {
+    let server = Database::shared();
+    let team = Team::new(server.database("overriding"), 3, "2000");
+    let stack = team.directory.path().join("repository/s01/stead.yaml");
+    let text = std::fs::read_to_string(&stack).unwrap();
+    let rule =
+        "policy: { small: { on: volume, deny: \"${self.size > 5}\", message: Volumes are small. } }\n";
+    std::fs::write(&stack, text + rule).unwrap();
+    let fingerprint = team.fingerprint();
+    let with = |run: &str, overrides: &[&str]| {
+        let mut args = vec!["apply", "--all", "--expect", &fingerprint, "--join", run];
+        args.extend(overrides);
+        team.run(&args)
+    };
+    // The policy denies one unit; the others do not wait for it.
+    let (code, text) = with("denied", &[]);
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("small: Volumes are small.") && text.contains("--override small"), "{text}");
+    let overrides = ["--override", "small", "--reason", "agreed"];
+    let (code, text) = with("overridden", &overrides);
+    assert_eq!(code, 0, "{text}");
+    for (other, shown) in [(&[] as &[&str], " (none)"), (&["--override", "smal", "--reason", "x"], "")] {
+        let (code, text) = with("overridden", other);
+        assert!(code != 0, "{other:?}: {text}");
+        assert!(
+            shown.is_empty() && text.contains("Did you mean small?")
+                || text.contains(&format!("another set of overridden policies{shown}"))
+                    && text.contains("claimed nothing"),
+            "{other:?}: {text}"
+        );
+    }
+    let (code, text) = with("overridden", &overrides);
+    assert!(code == 0 && text.contains("The run overridden has ended."), "{text}");
+    let history = team.json(&["-C", "s01", "history", "show", "--output", "json"]);
+    assert_eq!(history["runs"][0]["overridden"], "small", "{history}");
+    assert_eq!(history["runs"][0]["reason"], "agreed", "{history}");
+    team.check_complete(3);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 fn a_canceled_run_finishes_what_runs_and_a_stopped_worker_gives_its_units_back() {
     let server = Database::shared();
     let team = Team::new(server.database("canceled"), 10, "30");

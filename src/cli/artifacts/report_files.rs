@@ -112,6 +112,37 @@ impl ReportFiles<'_> {
         home: &dyn Fn(&UnitName) -> String,
         command: Option<&str>,
     ) -> Result<(), CliFailure> {
+        self.render_units((review, home, command), &mut |format, path, text| {
+            write_files::write_public(path, text.as_bytes())?;
+            let path = stack_files::display_path(path);
+            self.ui.write_message(&format!("wrote the {format} report to {path}"));
+            Ok(())
+        })
+    }
+
+    /// Writes the same reports again after an apply, with its outcome; prints no message, because the first write did.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(in crate::cli) fn rewrite_units(
+        &self,
+        review: &UnitsReview<'_>,
+        home: &dyn Fn(&UnitName) -> String,
+    ) -> Result<(), CliFailure> {
+        let with_outcome: Vec<ReportTarget> =
+            self.wanted.iter().filter(|(format, _)| format.has_outcome()).cloned().collect();
+        let files = ReportFiles { wanted: &with_outcome, ..*self };
+        files.render_units((review, home, None), &mut |_, path, text| {
+            Ok(write_files::write_public(path, text.as_bytes())?)
+        })
+    }
+
+    /// Renders the reports of many units, and writes each with `write`, before the next one is rendered.
+    fn render_units(
+        &self,
+        (review, home, command): (&UnitsReview<'_>, &dyn Fn(&UnitName) -> String, Option<&str>),
+        write: &mut dyn FnMut(ReviewFormat, &Path, &str) -> Result<(), CliFailure>,
+    ) -> Result<(), CliFailure> {
         if self.wanted.is_empty() {
             return Ok(());
         }
@@ -132,7 +163,11 @@ impl ReportFiles<'_> {
                 commit: commit.as_deref(),
                 home: &homes[position],
                 command: None,
-                told: drifts[position].as_ref().map_or(ReviewSubject::Plan, ReviewSubject::Drift),
+                told: match (unit.run, &drifts[position]) {
+                    (Some(ran), _) => ReviewSubject::Run(ran),
+                    (None, Some(found)) => ReviewSubject::Drift(found),
+                    (None, None) => ReviewSubject::Plan,
+                },
                 values: unit.values,
             };
             plans.insert(position, reviewed);
@@ -140,22 +175,15 @@ impl ReportFiles<'_> {
         let report =
             UnitsReport { review, plans, root: &root, registry: REGISTRY, command: command.as_deref() };
         for (format, path) in self.wanted {
-            let Some(text) = format.render_units(&report) else {
-                for (position, plan) in &report.plans {
-                    let path = unit_path(path, review.units()[*position].name);
-                    self.write_report(*format, &path, &format.render_plan(plan))?;
-                }
+            if let Some(text) = format.render_units(&report) {
+                write(*format, path, &text)?;
                 continue;
-            };
-            self.write_report(*format, path, &text)?;
+            }
+            for (position, plan) in &report.plans {
+                let path = unit_path(path, review.units()[*position].name);
+                write(*format, &path, &format.render_plan(plan))?;
+            }
         }
-        Ok(())
-    }
-
-    fn write_report(&self, format: ReviewFormat, path: &Path, text: &str) -> Result<(), CliFailure> {
-        write_files::write_public(path, text.as_bytes())?;
-        let path = stack_files::display_path(path);
-        self.ui.write_message(&format!("wrote the {format} report to {path}"));
         Ok(())
     }
 

@@ -17,7 +17,6 @@ use crate::model::clock::Clock;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
-use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::json::plan::unit_events::{UnitEvent, unit_event_line};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
@@ -38,8 +37,6 @@ pub(in crate::cli) struct UnitOutcome {
     pub(in crate::cli) upstream: Vec<UnitName>,
     /// Why it has no result, or did not begin; `None` if its plan is its result.
     pub(in crate::cli) failure: Option<CliFailure>,
-    /// Results of the policies that its plan could not decide, after an apply.
-    pub(in crate::cli) policies: Vec<PolicyOutcome>,
 }
 
 /// A command over many units.
@@ -129,7 +126,7 @@ pub(in crate::cli) fn unit_reviews(
             Err(failure) => (UnitStatus::Failed, failure.exit, Some(failure.clone())),
         };
         let upstream = upstream_names(workspace, *number);
-        UnitOutcome { number: *number, status, exit, upstream, failure, policies: Vec::new() }
+        UnitOutcome { number: *number, status, exit, upstream, failure }
     };
     planned.units.iter().map(outcome).collect()
 }
@@ -164,7 +161,7 @@ pub(in crate::cli) fn units_review<'r>(
                 .and_then(|result| Some(&result.as_ref().ok()?.values)),
             failure: outcome.failure.as_ref().map(unit_failure),
             upstream: &outcome.upstream,
-            policies: &outcome.policies,
+            run: None,
         }
     };
     let units = outcomes.iter().map(review).collect();

@@ -253,6 +253,7 @@ fn unit_entry<'a>(
     registry: Registry,
     options: PlanDocumentOptions<'a>,
 ) -> UnitEntry<'a> {
+    let options = PlanDocumentOptions { ran: unit.run, ..options };
     UnitEntry {
         stack: &unit.name.stack,
         environment: &unit.name.environment,
@@ -261,7 +262,7 @@ fn unit_entry<'a>(
         exit: unit.exit,
         plan: unit.plan.map(|plan| PlanDocument::new(plan, registry, options)),
         error: unit.failure.map(UnitErrorEntry::new),
-        policies: unit.policies.iter().map(PolicyOutcomeEntry::from_outcome).collect(),
+        policies: unit.policy_outcomes().iter().map(PolicyOutcomeEntry::from_outcome).collect(),
     }
 }
 

@@ -8,3 +8,4 @@ pub mod matrix;
 pub mod review;
 pub mod runs;
 pub mod title;
+pub mod unit_run;

@@ -15,6 +15,7 @@ use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::due::DueTotal;
 use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::plan::model::resource_values::PlanValues;
+use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::units::accounts::UnitsDrift;
 use crate::report::units::title::UnitsTitle;
@@ -109,11 +110,17 @@ pub struct UnitReview<'a> {
     pub failure: Option<UnitFailure<'a>>,
     /// Units whose outputs it reads.
     pub upstream: &'a [UnitName],
-    /// Results of the policies that its plan could not decide, after an apply.
-    pub policies: &'a [PolicyOutcome],
+    /// What its apply did; `None` before one, and for a unit that did not begin.
+    pub run: Option<&'a RunReport<'a>>,
 }
 
-impl UnitReview<'_> {
+impl<'a> UnitReview<'a> {
+    /// Returns the results of the policies that its plan could not decide; empty before an apply.
+    #[must_use]
+    pub fn policy_outcomes(&self) -> &'a [PolicyOutcome] {
+        self.run.map_or(&[], |run| &run.outcome.policies)
+    }
+
     /// Returns how many outputs its plan changes.
     #[must_use]
     pub fn output_count(&self) -> usize {
@@ -185,6 +192,13 @@ impl<'a> UnitsReview<'a> {
             }
         }
         found
+    }
+
+    /// Returns the review as that of an apply, which did this with the units.
+    #[must_use]
+    pub fn with_runs(mut self, runs: &'a BTreeMap<UnitName, RunReport<'a>>) -> Self {
+        self.units.iter_mut().for_each(|unit| unit.run = runs.get(unit.name));
+        self
     }
 
     /// Returns the review as that of a drift check.

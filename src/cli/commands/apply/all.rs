@@ -68,7 +68,7 @@ pub(in crate::cli) async fn apply_all(
         ExpectedReview::Applied(text) => {
             session.ui.hint(&text);
             let results = RunResults::default();
-            return Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy));
+            return Ok(finish(session, &request, (&workspace, &planned), outcomes, &results));
         }
     };
     if let Some(kept) = &kept {
@@ -82,7 +82,7 @@ pub(in crate::cli) async fn apply_all(
     let run = UnitsRun::new(&workspace, &planned, approved, request.destroy);
     if run.units.is_empty() {
         let results = RunResults::default();
-        return Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy));
+        return Ok(finish(session, &request, (&workspace, &planned), outcomes, &results));
     }
     if request.destroy {
         session.ui.hint("Readers in other repositories are not known.");
@@ -93,7 +93,7 @@ pub(in crate::cli) async fn apply_all(
         return Ok(Exit::Failed);
     }
     let results = run.execute(session, &request).await?;
-    let exit = finish(session, &workspace, &planned, outcomes, &results, request.destroy);
+    let exit = finish(session, &request, (&workspace, &planned), outcomes, &results);
     // What has no plan is not in the review, so the review does not continue with it.
     if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| results.has_unfinished()) {
         let again = format!("apply{} --expect {}", request.format_flags(), review.whole);
@@ -191,10 +191,13 @@ pub(super) async fn apply_set(
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     planned.require_rights(&workspace)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
+    let shown = review::units_review(&workspace, &planned, &outcomes, set.destroy);
+    let reports = session.report_files(&request.running.reports.wanted);
+    reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);
     let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);
     let results = run.execute(session, &request).await?;
-    Ok(finish(session, &workspace, &planned, outcomes, &results, set.destroy))
+    Ok(finish(session, &request, (&workspace, &planned), outcomes, &results))
 }
 
 /// Returns the plans of a set by the numbers of their units.

@@ -63,6 +63,12 @@ pub(super) async fn join_run(
                 .help("Add --expect FINGERPRINT, or apply the directory that plan --all -o saved."));
         }
     };
+    if !request.running.reports.wanted.is_empty() {
+        let what = "a worker writes no reports, because it applies a part of the units";
+        return Err(CliFailure::new(Exit::Usage, what).help(
+            "Leave --report out. stead plan --all --report writes those of the plans, and stead runs show RUN has the result.",
+        ));
+    }
     reject_own_ledgers(workspace)?;
     let board = open_board(&session.settings, name)?;
     let salt = LedgerIdentity::new_random("run", name, &SystemRandom).key;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit, apply_file_command};
-use super::unit_outcome::{AppliedUnit, is_applied_already, show_outcome};
+use super::unit_outcome::{AppliedUnit, is_applied_already, report_outcome, show_outcome};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
@@ -56,7 +56,6 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
-use crate::report::review::ReviewSubject;
 use crate::report::run_report::RunReport;
 use crate::workspace::fit::{UnitPhase, check_fit};
 
@@ -396,7 +395,7 @@ impl<'a> ApplyCommand<'a> {
             let failure = self.release_ledger().await;
             let heard = telling.steps_so_far();
             let outcome = heard.interrupted_outcome(plan);
-            self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), failure.exit.code()));
+            self.report_outcome(plan, &RunReport::new(&outcome, &heard, (now, took), failure.exit.code()));
             return Err(failure);
         };
         let exit = Exit::of_outcome(&outcome);
@@ -412,24 +411,14 @@ impl<'a> ApplyCommand<'a> {
             outcome.done.extend(without.map(|change| change.address.clone()));
         }
         let heard = telling.steps_so_far();
-        self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
+        self.report_outcome(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
         show_outcome(self.session, self.unit, plan, &mut outcome, (&heard, now, took, exit));
         Ok(exit)
     }
 
-    /// Writes the reports again, with the outcome. An error is only printed, because the changes are already made.
-    fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
-        let about = ReportContext {
-            told: ReviewSubject::Run(ran),
-            ..ReportContext::from_stack(&self.project.stack)
-        };
-        if let Err(failure) =
-            self.session.report_files(&self.running.reports.wanted).rewrite_plan(plan, about)
-        {
-            self.session
-                .ui
-                .write_message(&format!("warning: the reports contain the plan only: {}", failure.message));
-        }
+    fn report_outcome(&self, plan: &Plan, ran: &RunReport<'_>) {
+        let reports = (self.unit, &*self.running.reports.wanted);
+        report_outcome(self.session, reports, (plan, &self.project.stack), ran);
     }
 
     /// Runs a future; the first stop signal lets it finish the steps in progress, the second abandons it.

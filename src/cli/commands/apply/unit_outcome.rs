@@ -9,31 +9,60 @@ use jiff::Timestamp;
 
 use super::request::ApplyRequest;
 use crate::apply::event::Outcome;
+use crate::cli::args::report::ReportTarget;
+use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::artifacts::reviewed_plan::show_review_difference;
 use crate::cli::command_context::CommandContext;
 use crate::cli::planning::{approval, data_consent};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::model::change::Plan;
 use crate::plan::model::due::DueTotal;
-use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::json::plan::apply_events;
-use crate::report::run_report::StepResults;
+use crate::report::review::ReviewSubject;
+use crate::report::run_report::{RunReport, StepResults};
 use crate::report::terminal;
 use crate::report::text::phrases;
+use crate::report::units::unit_run::PhaseRun;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
 use crate::workspace::unit::UnitName;
 
-/// Results of the policies that the plans of many units could not decide, by unit.
-pub(super) type UnitPolicies = RefCell<BTreeMap<UnitName, Vec<PolicyOutcome>>>;
+/// The results of the phases of many units, by unit.
+pub(super) type PhaseRuns = RefCell<BTreeMap<UnitName, Vec<PhaseRun>>>;
 
 /// The unit of an apply of many.
 #[derive(Clone, Copy)]
 pub(super) struct AppliedUnit<'a> {
     pub(super) name: &'a UnitName,
-    /// Takes the results of its policies, for the result of the command.
-    pub(super) policies: &'a UnitPolicies,
+    /// Takes its results, for the reports and the result of the command.
+    pub(super) phases: &'a PhaseRuns,
+}
+
+/// Writes the reports of one stack again, with the outcome; that of a unit is kept for the reports of all units. An error is
+/// only printed, because the changes are already made.
+pub(super) fn report_outcome(
+    session: &CommandContext,
+    (unit, wanted): (Option<AppliedUnit<'_>>, &[ReportTarget]),
+    (plan, stack): (&Plan, &Stack),
+    ran: &RunReport<'_>,
+) {
+    if let Some(AppliedUnit { name, phases }) = unit {
+        let phase = PhaseRun::new(plan, ran.outcome, ran.steps.clone(), (ran.at, ran.took));
+        phases.borrow_mut().entry(name.clone()).or_default().push(phase);
+        return;
+    }
+    let about = ReportContext { told: ReviewSubject::Run(ran), ..ReportContext::from_stack(stack) };
+    warn_of_plan_only(session, session.report_files(wanted).rewrite_plan(plan, about));
+}
+
+/// Prints that the reports have no outcome, if they could not be written after an apply.
+pub(super) fn warn_of_plan_only(session: &CommandContext, written: Result<(), CliFailure>) {
+    if let Err(failure) = written {
+        let text = format!("warning: the reports contain the plan only: {}", failure.message);
+        session.ui.write_message(&text);
+    }
 }
 
 /// Prints the outcome of an apply that ended `now`, after `took`.
@@ -45,9 +74,6 @@ pub(super) fn show_outcome(
     (steps, now, took, exit): (&StepResults, Timestamp, Duration, Exit),
 ) {
     let ui = &session.ui;
-    if let Some(AppliedUnit { name, policies }) = unit.filter(|_| !outcome.policies.is_empty()) {
-        policies.borrow_mut().entry(name.clone()).or_default().extend(outcome.policies.iter().cloned());
-    }
     let is_silent = unit.is_some() && (exit == Exit::Done || ui.ndjson || ui.json);
     if is_silent {
         // The command reports the unit, and its document has the result.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::approval::RunApproval;
 use super::request::ReviewedUnit;
 use super::unit_apply::ApplyCommand;
-use super::unit_outcome::{AppliedUnit, UnitPolicies};
+use super::unit_outcome::{AppliedUnit, PhaseRuns};
 use super::units_review::close_review;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;
@@ -40,8 +40,8 @@ pub(super) struct StartedUnit<'a> {
     pub(super) review: Option<&'a Name>,
     /// How its plan was approved, and the run to which it belongs.
     pub(super) approval: RunApproval,
-    /// Takes the results of its policies.
-    pub(super) policies: &'a UnitPolicies,
+    /// Takes its results.
+    pub(super) phases: &'a PhaseRuns,
 }
 
 /// Applies a phase of a unit under its ledger's lock.
@@ -60,7 +60,7 @@ pub(super) async fn apply_phase(
     let journal = opening.await?;
     let command =
         ApplyCommand::new(&context, unit.project, unit.connection, &journal, unit.running, &overwrite);
-    let applied = AppliedUnit { name: &unit.one.unit.name, policies: unit.policies };
+    let applied = AppliedUnit { name: &unit.one.unit.name, phases: unit.phases };
     let command = command.approved(unit.approval.clone()).of_unit(applied).overriding(unit.overriding);
     let done = command.run_reviewed(reviewed).await;
     let is_last = reviewed.phase == UnitPhase::Deletions || !reviewed.holds_deletions;

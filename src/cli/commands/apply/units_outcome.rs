@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use super::request::UnitsApplyRequest;
+use super::unit_outcome::warn_of_plan_only;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::Workspace;
-use crate::plan::model::policy_outcome::PolicyOutcome;
+use crate::report::run_report::RunReport;
 use crate::report::units::review::UnitStatus;
+use crate::report::units::unit_run::{PhaseRun, UnitRun};
 use crate::workspace::combined::has_work;
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::unit::UnitName;
@@ -21,11 +24,16 @@ pub(super) struct RunResults {
     pub(super) ended: BTreeMap<usize, Result<Exit, CliFailure>>,
     /// Units that were not started because of another unit, with the exit code of that unit.
     pub(super) skipped: BTreeMap<usize, CliFailure>,
-    /// Results of the policies that the plans could not decide.
-    pub(super) policies: BTreeMap<UnitName, Vec<PolicyOutcome>>,
+    /// Results of the phases of each unit.
+    pub(super) phases: BTreeMap<UnitName, Vec<PhaseRun>>,
 }
 
 impl RunResults {
+    /// Returns whether no unit was to be applied.
+    fn is_empty(&self) -> bool {
+        self.ended.is_empty() && self.skipped.is_empty()
+    }
+
     /// Returns whether a unit of the run is not done.
     pub(super) fn has_unfinished(&self) -> bool {
         !self.skipped.is_empty() || self.ended.values().any(|result| !matches!(result, Ok(Exit::Done)))
@@ -47,19 +55,16 @@ pub(super) fn record_result(
     results.insert(number, result);
 }
 
-/// Prints the result of the run, and returns its exit code.
+/// Prints the result of the run, writes the reports again with it, and returns its exit code.
 pub(super) fn finish(
     session: &CommandContext,
-    workspace: &Workspace,
-    planned: &WorkspacePlan,
+    request: &UnitsApplyRequest<'_>,
+    (workspace, planned): (&Workspace, &WorkspacePlan),
     mut outcomes: Vec<UnitOutcome>,
     results: &RunResults,
-    destroy: bool,
 ) -> Exit {
     let mut has_applied = false;
     for outcome in &mut outcomes {
-        let name = &workspace.units[outcome.number].unit.name;
-        outcome.policies = results.policies.get(name).cloned().unwrap_or_default();
         if let Some(failure) = results.skipped.get(&outcome.number) {
             outcome.exit = failure.exit;
             outcome.status = UnitStatus::Skipped;
@@ -88,9 +93,31 @@ pub(super) fn finish(
         }
         has_applied |= matches!(exit, Exit::Done | Exit::Partly) && is_work;
     }
-    let shown = review::units_review(workspace, planned, &outcomes, destroy);
+    let runs = merge_phases(planned, &outcomes, (workspace, results));
+    let reports: BTreeMap<UnitName, RunReport<'_>> =
+        runs.iter().map(|(name, (run, exit))| (name.clone(), run.report(exit.code()))).collect();
+    let shown = review::units_review(workspace, planned, &outcomes, request.destroy).with_runs(&reports);
     review::show_run(session.ui, &shown);
+    if !results.is_empty() {
+        let files = session.report_files(&request.running.reports.wanted);
+        warn_of_plan_only(session, files.rewrite_units(&shown, &|name| workspace.first_file(name)));
+    }
     let mut exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
     exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
     Exit::of_units(&exits, has_applied)
+}
+
+/// Returns what the phases of each unit did together, with the unit's exit code.
+fn merge_phases(
+    planned: &WorkspacePlan,
+    outcomes: &[UnitOutcome],
+    (workspace, results): (&Workspace, &RunResults),
+) -> BTreeMap<UnitName, (UnitRun, Exit)> {
+    let merged = outcomes.iter().filter_map(|outcome| {
+        let name = &workspace.units[outcome.number].unit.name;
+        let plan = &planned.units.get(&outcome.number)?.as_ref().ok()?.plan;
+        let run = UnitRun::merge(results.phases.get(name)?, plan, outcome.exit == Exit::Done)?;
+        Some((name.clone(), (run, outcome.exit)))
+    });
+    merged.collect()
 }

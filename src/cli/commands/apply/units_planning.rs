@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::request::UnitsApplyRequest;
 use super::unit_apply::ApplyCommand;
-use super::unit_outcome::{AppliedUnit, UnitPolicies};
+use super::unit_outcome::{AppliedUnit, PhaseRuns};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
 use crate::cli::process::failure::CliFailure;
@@ -70,7 +70,7 @@ async fn resolve_unit(
     let overwrite = BTreeSet::new();
     let command = ApplyCommand::new(&context, project, &connection, &journal, request.running, &overwrite);
     // It runs no plan, so that it has no policies.
-    let applied = AppliedUnit { name: &one.unit.name, policies: &UnitPolicies::default() };
+    let applied = AppliedUnit { name: &one.unit.name, phases: &PhaseRuns::default() };
     let resolved = command.of_unit(applied).resolve_open_intents().await;
     ledger_io::close_after(journal, resolved).await
 }

@@ -10,7 +10,7 @@ use futures_util::stream::{self, FuturesUnordered, StreamExt};
 
 use super::approval::RunApproval;
 use super::request::{ReviewedUnit, UnitsApplyRequest};
-use super::unit_outcome::UnitPolicies;
+use super::unit_outcome::PhaseRuns;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use super::units_outcome::{RunResults, record_result};
 use super::units_progress::UnitsProgress;
@@ -63,8 +63,8 @@ pub(super) struct UnitsRun<'a> {
     destroy: bool,
     /// Id of the run, which the ledgers of all its units record.
     id: Name,
-    /// Results of the policies that the plans could not decide.
-    policies: UnitPolicies,
+    /// Results of the phases that ended.
+    phases: PhaseRuns,
 }
 
 impl<'a> UnitsRun<'a> {
@@ -112,8 +112,8 @@ impl<'a> UnitsRun<'a> {
         };
         let owned = planned.planned().flat_map(|(_, unit)| unit.ledger.owned_keys()).collect();
         let (owned, id) = (Arc::new(owned), Name::new(SystemRandom.uuid().to_string()));
-        let policies = UnitPolicies::default();
-        Self { workspace, planned, approved, units, holding, users, owned, destroy, id, policies }
+        let phases = PhaseRuns::default();
+        Self { workspace, planned, approved, units, holding, users, owned, destroy, id, phases }
     }
 
     /// Returns how the plans were approved, and the id that the ledgers of all units record for this run.
@@ -201,7 +201,7 @@ impl<'a> UnitsRun<'a> {
             self.end_phase(session, ended, (&mut schedule, &mut progress), &mut results);
         }
         self.add_unfinished(&schedule, &mut results);
-        results.policies = self.policies.take();
+        results.phases = self.phases.take();
         Ok(results)
     }
 
@@ -337,7 +337,7 @@ impl<'a> UnitsRun<'a> {
                 vouched: &[],
                 review: self.approved.fingerprints.as_ref().map(|review| &review.whole),
                 approval: self.approval(request),
-                policies: &self.policies,
+                phases: &self.phases,
             };
             (number, phase, Box::pin(apply_phase(&unit, &reviewed)).await)
         })

@@ -12,7 +12,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::approval::RunApproval;
 use super::request::ReviewedUnit;
-use super::unit_outcome::UnitPolicies;
+use super::unit_outcome::PhaseRuns;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;
@@ -357,7 +357,7 @@ impl<'a> Worker<'a> {
         let (holds_deletions, approval) = (units.holding.contains(&claim.unit), units.approval.clone());
         tasks.push(Box::pin(async move {
             // The ledger's history has them; the rows of the run do not.
-            let policies = UnitPolicies::default();
+            let phases = PhaseRuns::default();
             let (one, plan, project, connection) = match started {
                 Ok(started) => started,
                 Err(failure) => return (claim, Err(failure)),
@@ -379,7 +379,7 @@ impl<'a> Worker<'a> {
                 vouched: &vouched,
                 review,
                 approval,
-                policies: &policies,
+                phases: &phases,
             };
             let result = Box::pin(apply_phase(&unit, &reviewed)).await;
             (claim, result)

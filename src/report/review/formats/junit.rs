@@ -15,21 +15,25 @@ use crate::report::views::drift;
 /// Returns the report of a plan: blockers, drift and policies are the tests. A policy fails if it denies the plan and
 /// the denial is not overridden. Unmanaged objects and resolved findings are passed tests.
 pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
-    match of.run_report() {
-        Some(ran) => apply_junit(of, ran),
-        None => junit_xml::junit_document(&[plan_suite(of)]),
-    }
+    junit_xml::junit_document(&[plan_suite(of)])
 }
 
 /// Returns the suite of a unit that has no plan.
 pub(super) fn failed_suite(unit: &str, why: &str) -> JunitSuite {
-    let failures = vec![(why.to_owned(), String::new())];
-    let case = JunitCase { failures, ..JunitCase::new_passed("plan") };
-    JunitSuite { name: format!("stead {unit}"), unit: Some(unit.to_owned()), cases: vec![case] }
+    let cases = vec![failed_case("plan", why)];
+    JunitSuite { name: format!("stead {unit}"), unit: Some(unit.to_owned()), cases }
 }
 
-/// Returns the suite of a plan or a drift check.
+/// Returns a test that failed for this reason.
+pub(super) fn failed_case(name: &str, why: &str) -> JunitCase {
+    JunitCase { failures: vec![(why.to_owned(), String::new())], ..JunitCase::new_passed(name) }
+}
+
+/// Returns the suite of a plan, a drift check or an apply.
 pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
+    if let Some(ran) = of.run_report() {
+        return apply_suite(of, ran);
+    }
     let fails = |finding: &&ReviewFinding| {
         let is_of_policy = ["policy/", "exposure/"].iter().any(|start| finding.rule.starts_with(start));
         finding.level == FindingLevel::Error || !is_of_policy
@@ -66,9 +70,9 @@ fn policy_case(of: &PlanReview<'_>, shown: &ShownResult<'_>) -> JunitCase {
     JunitCase { place, seconds, failures, skipped, ..JunitCase::new_passed(&name) }
 }
 
-/// Returns the report of an apply: each resource, each ambiguous intent and each policy that was left to the apply is a test.
+/// Returns the suite of an apply: each resource, each ambiguous intent and each policy that was left to the apply is a test.
 /// Failures outside the plan's changes are tests, too.
-fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
+fn apply_suite(of: &PlanReview<'_>, ran: &RunReport<'_>) -> JunitSuite {
     let mut cases: Vec<JunitCase> = Vec::new();
     for change in &of.plan.changes {
         let mut case = JunitCase::new_passed(&format!(
@@ -93,14 +97,9 @@ fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
             ..JunitCase::new_passed(address.as_str())
         });
     }
-    for asked in &ran.outcome.questions {
-        cases.push(JunitCase {
-            failures: vec![(asked.clone(), String::new())],
-            ..JunitCase::new_passed("question")
-        });
-    }
+    cases.extend(ran.outcome.questions.iter().map(|asked| failed_case("question", asked)));
     cases.extend(policy_cases(of, |shown| shown.is_final));
-    build_suite((&format!("stead apply {}", of.title()), Some(of.title())), cases, "nothing to do")
+    suite_of((&format!("stead apply {}", of.title()), Some(of.title())), cases, "nothing to do")
 }
 
 /// Returns the report of a configuration's problems; only errors are failed tests.

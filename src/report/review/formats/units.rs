@@ -40,6 +40,12 @@ pub struct UnitsReport<'a> {
 }
 
 impl UnitsReport<'_> {
+    /// Returns the findings for the units without a result.
+    fn failures(&self) -> impl Iterator<Item = ReviewFinding> {
+        let units = self.review.units().iter();
+        units.filter_map(|unit| Some(failure_finding(unit, unit.failure?.message)))
+    }
+
     /// Returns the findings of all plans, each with the name of its unit.
     fn findings(&self) -> Vec<ReviewFinding> {
         let of_unit = |plan: &PlanReview<'_>| {
@@ -55,14 +61,15 @@ impl UnitsReport<'_> {
     }
 }
 
-/// Returns the finding for a unit without a plan.
+/// Returns the finding for a unit without a result.
 fn failure_finding(unit: &UnitReview<'_>, why: &str) -> ReviewFinding {
     let name = unit.name.to_string();
+    let what = if unit.plan.is_none() { "it has no plan" } else { unit.status.as_text() };
     let directory = unit.directory.map(|directory| format!("{directory}/")).unwrap_or_default();
     ReviewFinding {
         rule: "unit".to_owned(),
         level: FindingLevel::Error,
-        text: format!("{name}: it has no plan: {why}"),
+        text: format!("{name}: {what}: {why}"),
         subject: name.clone(),
         unit: Some(name),
         place: FindingLocation { file: format!("{directory}stead.yaml"), line: 1, column: 1, end: None },
@@ -77,9 +84,7 @@ pub(super) fn units_json(of: &UnitsReport<'_>) -> String {
 /// Returns one SARIF log with one run: GitHub accepts 20 runs of one upload.
 pub(super) fn units_sarif(of: &UnitsReport<'_>) -> String {
     let title = of.review.title.title.as_str();
-    let failed =
-        of.review.units().iter().filter_map(|unit| Some(failure_finding(unit, unit.failure?.message)));
-    let failed: Vec<ReviewFinding> = failed.collect();
+    let failed: Vec<ReviewFinding> = of.failures().collect();
     let is_complete = failed.is_empty();
     let findings: Vec<ReviewFinding> = failed.into_iter().chain(of.findings()).collect();
     sarif::sarif_log(&findings, &sarif::SarifSubject { root: of.root, title, resolved: &[], is_complete })
@@ -87,14 +92,20 @@ pub(super) fn units_sarif(of: &UnitsReport<'_>) -> String {
 
 /// Returns the findings of all units as GitLab's code quality report.
 pub(super) fn units_code_quality(of: &UnitsReport<'_>) -> String {
-    codequality::code_quality_json(&of.findings())
+    let findings: Vec<ReviewFinding> = of.failures().chain(of.findings()).collect();
+    codequality::code_quality_json(&findings)
 }
 
-/// Returns a suite for each unit; one without a plan is a failed test.
+/// Returns a suite for each unit; one without a result has a failed test.
 pub(super) fn units_junit(of: &UnitsReport<'_>) -> String {
-    let suite = |(position, unit): (usize, &UnitReview<'_>)| match of.plans.get(&position) {
-        Some(plan) => junit::plan_suite(plan),
-        None => junit::failed_suite(&unit.name.to_string(), unit.failure.map_or("", |why| why.message)),
+    let suite = |(position, unit): (usize, &UnitReview<'_>)| {
+        let why = unit.failure.map_or("", |why| why.message);
+        let Some(plan) = of.plans.get(&position) else {
+            return junit::failed_suite(&unit.name.to_string(), why);
+        };
+        let mut suite = junit::plan_suite(plan);
+        suite.cases.extend(unit.failure.map(|_| junit::failed_case(unit.status.as_text(), why)));
+        suite
     };
     let suites: Vec<_> = of.review.units().iter().enumerate().map(suite).collect();
     junit_xml::junit_document(&suites)
