@@ -100,23 +100,58 @@ fn story(number: u64, secrets: [&str; 2]) -> Vec<(String, String)> {
     run("plan -v");
     std::fs::write(case.path("stead.yaml"), stack(number, 1)).unwrap();
     run(&format!("plan -v -o second.plan{}", reports("second")));
-    run("show second.plan --output json");
-    run("show second.plan --against first.plan");
+    run(&format!("plan --all -v{}", reports("all").replace("tfjson=all.tfjson", "tfjson=all/")));
+    run("plan --all --output json");
+    run("show second.plan -v");
+    run(&format!("show second.plan --output json{}", reports("shown")));
+    run("show second.plan --against first.plan --report md=difference.md --report json=difference.json");
     run("show second.plan --against first.plan --output json");
     run("show second.plan --against second.md");
     run(&format!("apply --yes{}", reports("applied")));
+    run("output");
     run("output --output json");
-    run("history show --output json");
-    run("drift -v");
-    run("ls --output json");
-    for name in ["first", "second", "applied"] {
-        // Some formats have no outcome of an apply.
-        for form in ReviewFormat::ALL.iter().filter(|one| name != "applied" || one.has_outcome()) {
-            let file = format!("{name}.{}", form.name());
-            told.push((file.clone(), std::fs::read_to_string(case.path(&file)).unwrap()));
-        }
+    run("output plain");
+    run("history -v");
+    run("history --output json");
+    for number in [1, 2] {
+        run(&format!("history show {number} -v"));
+        run(&format!("history show {number} --output json"));
     }
+    run(&format!("drift -v{}", reports("drift")));
+    run("ls --output json");
+    run("why app.a0");
+    run("cost");
+    run(&format!("destroy --yes --confirm pair{}", reports("destroyed")));
+    run("history show -v");
+    told.extend(read_reports(&case));
     told
+}
+
+/// Returns the report files of a story with their texts.
+fn read_reports(case: &Case) -> Vec<(String, String)> {
+    let mut files: Vec<String> = vec!["difference.md".into(), "difference.json".into()];
+    for name in ["first", "second", "shown", "drift", "applied", "destroyed"] {
+        // Some formats have no outcome of an apply.
+        let is_apply = matches!(name, "applied" | "destroyed");
+        let forms = ReviewFormat::ALL.iter().filter(|one| !is_apply || one.has_outcome());
+        files.extend(forms.map(|form| format!("{name}.{}", form.name())));
+    }
+    // Of all units together, and of each of them where a format has a file of its own.
+    for directory in ["", "all/"] {
+        let names = std::fs::read_dir(case.path(directory)).unwrap();
+        let names = names.map(|one| one.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> =
+            names.filter(|name| !directory.is_empty() || name.starts_with("all.")).collect();
+        names.sort();
+        assert!(!names.is_empty());
+        files.extend(names.into_iter().map(|name| format!("{directory}{name}")));
+    }
+    let read = |file: String| {
+        let text =
+            std::fs::read_to_string(case.path(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        (file, text)
+    };
+    files.into_iter().map(read).collect()
 }
 
 /// Replaces what two runs of the same stack differ in, with equal secrets, too.
@@ -127,7 +162,10 @@ fn without_chance(text: &str) -> String {
         (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?", "TIME"),
         (r"\d\d:\d\d(:\d\dZ| UTC)", "TIME"),
         (r#""service_id": ?"[0-9a-z]{8}""#, "ID"),
-        (r#""(took_ms|ms|seconds)": ?[0-9.]+"#, "DURATION"),
+        (r#""(took_ms|waited_ms|ms|seconds)": ?[0-9.]+"#, "DURATION"),
+        // A list is read again while it changes.
+        (r#""sent": ?\d+"#, "COUNT"),
+        (r"\d+ requests?\b", "COUNT"),
         (r"seconds\{[^}]*\} [0-9.]+", "DURATION"),
         (r"https://[0-9a-z]{8}\.apps", "ID"),
         (r"\b[0-9a-f]{8,64}\b", "DIGEST"),
@@ -137,6 +175,8 @@ fn without_chance(text: &str) -> String {
         (r#" time="[0-9.]+""#, "DURATION"),
         (r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b", "ADDRESS"),
         (r"127\.0\.0\.1:\d+", "HOST"),
+        // The width of a column is that of its widest duration.
+        (r" {2,}", "  "),
     ];
     patterns.iter().fold(text.to_owned(), |text, (pattern, name)| {
         Regex::new(pattern).unwrap().replace_all(&text, *name).into_owned()
@@ -163,7 +203,7 @@ fn two_secrets_give_the_same_output() {
         let one = story(number, ["secret-of-one-4711", "two"]);
         let other = story(number, ["another", "pa$$-of-<two>-and-longer"]);
         for ((what, one), (_, other)) in one.iter().zip(&other) {
-            let is_apply = what.starts_with("apply");
+            let is_apply = ["apply", "destroy --"].iter().any(|begin| what.starts_with(begin));
             let (one, other) = (comparable_lines(one, is_apply), comparable_lines(other, is_apply));
             if one != other {
                 let first = one.iter().zip(&other).find(|(one, other)| one != other);

@@ -1,6 +1,6 @@
 //! A law over generated stacks, roles and keys: an apply whose key has all rights by the table is refused nothing by the
-//! service, and one whose key lacks a right would be refused something. The plan that such a key makes an hour later has the
-//! fingerprint of the owner's.
+//! service, and one whose key lacks a right would be refused something. The plan that such a key makes an hour later, for another
+//! actor and on another branch, has the fingerprint of the owner's.
 //!
 //! `STEAD_KEYS` says how many (40), `STEAD_KEY` takes one of them by its number.
 
@@ -14,6 +14,7 @@ use stead::config::stack::model::Stack;
 use stead::emulator::world::{self, World, handle_request};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::replay::load_ledger;
+use stead::model::address::Name;
 use stead::model::live::key_access::KeyAccess;
 use stead::model::schema::Method;
 use stead::plan::annotate::rights::{RightsReview, gone_objects, review_rights};
@@ -43,6 +44,11 @@ struct Judged {
     /// The plan of this key has the fingerprint of the plan that the owner's key made an hour before.
     same: usize,
 }
+
+/// Policies over the time, the actor and the branch: each of them denies one of the two plans, and lets the other pass.
+const POLICIES: &str = "policy:\n  of_actor: { level: advisory, deny: \"${actor.startsWith('eve')}\", message: Not eve. }\n  \
+    of_branch: { deny: \"${branch == 'main'}\", message: Not main. }\n  \
+    of_laptop: { level: advisory, deny: \"${actor == 'ada@laptop'}\", message: Not a laptop. }\n";
 
 /// The key with which requests are sent; that of the owner at first.
 type CurrentKey = Rc<RefCell<String>>;
@@ -144,30 +150,43 @@ fn choose_aim(outside: &Rc<Outside>, chance: &SimRandom, (built, edited): (Stack
 }
 
 fn law(number: u64, judged: &mut Judged) -> Result<(), String> {
-    let texts = [generate(number, 0), generate(number, 1)];
+    let texts = [0, 1].map(|edit| format!("{}{POLICIES}", generate(number, edit)));
     let stack = |text: &String| loaded(text).map(|(stack, _)| stack).unwrap();
     let (built, edited) = (stack(&texts[0]), stack(&texts[1]));
     let outside = Rc::new(beginning(&built));
     enrich(&outside)?;
     let current = use_keys(&outside);
     let chance = SimRandom::new(number ^ 0x5EC_0DE);
-    let aim = choose_aim(&outside, &chance, (built, edited));
+    let mut aim = choose_aim(&outside, &chance, (built, edited));
     let key = make_key(&outside, &chance);
+    aim.actor = "ada@laptop".into();
     let before = planning(&outside, &aim, seed(&outside));
     current.replace(key.clone());
     let Some(access) = access(&outside, &aim, &key) else {
         judged.unread += 1;
         return Ok(());
     };
-    // The same plan an hour later, by another key: what it decides is the same.
+    // The same plan an hour later, by another key and another actor: what it decides is the same.
     outside.machine.skip(Duration::from_hours(1));
+    (aim.actor, aim.branch) = ("eve@ci".into(), "main".into());
+    let theirs = planning(&outside, &aim, seed(&outside));
+    // Without the denial of that branch, the plan can be applied.
+    (aim.actor, aim.branch) = ("ada@laptop".into(), Name::default());
     let plan = planning(&outside, &aim, seed(&outside));
     let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
     // What a key may not read is gone for it, which no answer of the service shows.
     let lacks = review_rights(&before, &ledger, REGISTRY, &access).missing;
     let sees_all = gone_objects(&plan).eq(gone_objects(&before));
     if sees_all && !lacks.iter().any(|needing| needing.needed.right.ends_with(":read")) {
-        check_same(&before, &plan).map_err(|why| format!("{why}\n{}\n# then\n{}", texts[0], texts[1]))?;
+        for other in [&plan, &theirs] {
+            check_same(&before, other)
+                .map_err(|why| format!("{why}\n{}\n# then\n{}", texts[0], texts[1]))?;
+        }
+        let is_denied = |plan: &Plan| plan.blocks.iter().any(|block| block.text.contains("Not main."));
+        assert!(
+            is_denied(&theirs) && !is_denied(&before),
+            "the policies decide by the actor and the branch"
+        );
         judged.same += 1;
     }
     if !plan.blocks.is_empty() || plan.steps.is_empty() {
