@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::args::plan::PlanScopeArgs;
 use super::args::report::ReportTarget;
-use super::artifacts::report_files::ReportFiles;
+use super::artifacts::report_files::{PlannedCommit, ReportFiles};
+use super::files::git_origin;
 use super::planning::progress::{ProgressReporter, wait_message};
 use super::process::exit_code::Exit;
 use super::process::failure::CliFailure;
@@ -19,6 +20,7 @@ use super::secrets::prompt;
 use super::service::command_client::CommandClock;
 use super::service::connection::StackConnection;
 use super::stack::project::LoadedStack;
+use super::workspace::git::working_tree;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::known_values::substitute_known_values;
 use crate::ledger::stores::location::LedgerLocation;
@@ -32,6 +34,7 @@ use crate::plan::model::change::Plan;
 use crate::report::diagnostics;
 use crate::report::json::CommandFailure;
 use crate::report::text::escape;
+use crate::workspace::changes::recorded_reads::RecordedReads;
 
 /// Shortest retry delay of a request that is reported to the user; shorter ones are not noticed.
 const REPORTED_RETRY_DELAY: Duration = Duration::from_secs(2);
@@ -145,9 +148,31 @@ impl CommandContext {
         self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
     }
 
-    /// Returns the writer of the reports that the command line requests.
-    pub(super) const fn report_files<'a>(&'a self, wanted: &'a [ReportTarget]) -> ReportFiles<'a> {
-        ReportFiles { ui: &self.ui, settings: &self.settings, commit: self.commit.as_ref(), wanted }
+    /// Returns the writer of the reports that the command line requests about plans; `reads` is what was read for them.
+    pub(super) fn report_files<'a>(
+        &'a self,
+        wanted: &'a [ReportTarget],
+        reads: impl IntoIterator<Item = &'a RecordedReads>,
+    ) -> ReportFiles<'a> {
+        let commit = if wanted.is_empty() { None } else { self.planned_commit(reads) };
+        ReportFiles { commit, ..self.problem_reports(wanted) }
+    }
+
+    /// Returns the writer of the reports that the command line requests about the problems of a configuration.
+    pub(super) const fn problem_reports<'a>(&'a self, wanted: &'a [ReportTarget]) -> ReportFiles<'a> {
+        ReportFiles { ui: &self.ui, settings: &self.settings, commit: None, wanted }
+    }
+
+    /// Returns the commit that is checked out, with whether what was read differs from it; the commit that the CI job
+    /// states where the directory shows none.
+    pub(super) fn planned_commit<'a>(
+        &self,
+        reads: impl IntoIterator<Item = &'a RecordedReads>,
+    ) -> Option<PlannedCommit> {
+        let directory = &self.settings.dir;
+        let id = git_origin::checked_out_commit(directory).or_else(|| self.commit.clone())?;
+        let dirty = working_tree::has_uncommitted_changes(directory, &id, reads) == Some(true);
+        Some(PlannedCommit { id, dirty })
     }
 
     /// Reads and resolves the stack, and prompts for missing secrets; if the stack has errors, writes them
@@ -160,7 +185,7 @@ impl CommandContext {
             self.open_with(settings)
         });
         if let Err(CliFailure { rejected: Some(rejected), .. }) = &opened {
-            self.report_files(wanted).write_problems(&rejected.diagnostics, &rejected.sources)?;
+            self.problem_reports(wanted).write_problems(&rejected.diagnostics, &rejected.sources)?;
         }
         opened
     }

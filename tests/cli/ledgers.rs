@@ -139,7 +139,7 @@ fn the_history_says_that_files_had_uncommitted_changes() {
         assert!(run.unwrap().status.success(), "git {words}");
     };
     git("init -q");
-    case.write(".gitignore", ".stead/\ncloud/\nstead.lock\n");
+    case.write(".gitignore", ".stead/\ncloud/\nstead.lock\nout/\n");
     git("add -A");
     git("commit -q -m first");
     case.write("notes.txt", "two");
@@ -147,7 +147,20 @@ fn the_history_says_that_files_had_uncommitted_changes() {
     let (clean, list) = (case.ok("history show 1"), case.ok("history"));
     clean.says(&["commit"]);
     assert!(!(clean.all() + &list.all()).contains("uncommitted"), "{}", clean.all());
+    // The reports of one stack and of many name the commit of what they show, and whether it is all of it.
+    let names_changes = || {
+        ["plan", "plan --all", "drift"].map(|command| {
+            case.ok(&format!("{command} --report md=out/a.md --report html=out/a.html"));
+            ["out/a.md", "out/a.html"].map(|file| {
+                let text = fs::read_to_string(case.path(file)).unwrap();
+                assert!(text.contains("commit "), "{command}: {text}");
+                text.contains("with uncommitted changes")
+            })
+        })
+    };
+    assert!(names_changes().concat().iter().all(|names| !names));
     case.edit("stead.yaml", "10.1.", "10.2.");
+    assert!(names_changes().concat().iter().all(|names| *names), "{:?}", names_changes());
     case.ok("apply --yes --allow-deletes");
     case.ok("history show 2").says(&["commit", " (with uncommitted changes)", "plan"]);
     case.ok("history").says(&["OUTCOME", "(with uncommitted changes)", "\n"]);

@@ -175,7 +175,8 @@ fn without_chance(text: &str) -> String {
         (r#" time="[0-9.]+""#, "DURATION"),
         (r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b", "ADDRESS"),
         (r"127\.0\.0\.1:\d+", "HOST"),
-        // The width of a column is that of its widest duration.
+        // The width of a picture or a column is that of its widest duration.
+        (r#"(width|x)="[0-9.]+(px)?""#, "WIDTH"),
         (r" {2,}", "  "),
     ];
     patterns.iter().fold(text.to_owned(), |text, (pattern, name)| {

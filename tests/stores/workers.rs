@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::cloud::{STEAD, Served};
+use crate::moto;
 use crate::server::{Bouncer, Database};
 
 /// Kills of one test; `STEAD_WORKER_KILLS` sets another number.
@@ -18,6 +19,8 @@ struct Team {
     directory: TempDir,
     cloud: Served,
     backend: String,
+    /// Address of the database of runs; `None` if the backend has them, too.
+    runs: Option<String>,
 }
 
 impl Team {
@@ -47,13 +50,22 @@ impl Team {
             std::fs::write(root.join(&name).join("stead.yaml"), text).unwrap();
         }
         let cloud = Served::start_at_speed(&directory.path().join("cloud"), speed);
-        Self { directory, cloud, backend }
+        Self { directory, cloud, backend, runs: None }
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(STEAD);
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STEAD_")) {
+        let own = |name: &str| ["STEAD_", "AWS_"].iter().any(|prefix| name.starts_with(prefix));
+        for (name, _) in std::env::vars().filter(|(name, _)| own(name)) {
             command.env_remove(name);
+        }
+        if let Some(runs) = &self.runs {
+            command
+                .env("STEAD_RUNS", runs)
+                .env("AWS_ENDPOINT_URL", moto::address())
+                .env("AWS_ACCESS_KEY_ID", "test")
+                .env("AWS_SECRET_ACCESS_KEY", "test")
+                .env("AWS_REGION", "us-east-1");
         }
         command
             .current_dir(self.directory.path().join("repository"))
@@ -98,6 +110,11 @@ impl Team {
         let units = plan["units"].as_array().unwrap();
         assert_eq!(units.len(), count);
         assert!(units.iter().all(|unit| unit["status"] == "unchanged"), "{plan}");
+        self.check_objects(count);
+    }
+
+    /// Checks that each object exists once.
+    fn check_objects(&self, count: usize) {
         let (_, counts) = self.cloud.live();
         for (collection, each) in [("vpcs", 1), ("vms", 2), ("volumes", 2)] {
             let listed = counts.iter().find(|(name, _)| *name == collection).unwrap().1;
@@ -111,8 +128,7 @@ fn kills() -> u32 {
 }
 
 /// Workers are killed at random instants and replaced, until enough died; then the rest finishes.
-fn survive_kills(backend: String, count: usize, seed: u64) {
-    let team = Team::new(backend, count, "60");
+fn survive_kills(team: &Team, count: usize, seed: u64) {
     let fingerprint = team.fingerprint();
     let mut workers: Vec<Child> = (0..3).map(|_| team.join("kills", &fingerprint)).collect();
     let (mut left, mut dice) = (kills(), seed);
@@ -150,7 +166,7 @@ fn survive_kills(backend: String, count: usize, seed: u64) {
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 fn killed_workers_leave_no_duplicate_no_orphan_and_no_unit_undone() {
     let server = Database::shared();
-    survive_kills(server.database("worker_kills"), 10, 7);
+    survive_kills(&Team::new(server.database("worker_kills"), 10, "60"), 10, 7);
 }
 
 #[test]
@@ -159,7 +175,16 @@ fn killed_workers_behind_a_pooler_leave_nothing_undone() {
     let server = Database::shared();
     let pooler = Bouncer::start(&server);
     let direct = server.database("pooled_workers");
-    survive_kills(pooler.address(&direct), 6, 11);
+    survive_kills(&Team::new(pooler.address(&direct), 6, "60"), 6, 11);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and moto; .ci/run brings what it needs and runs it"]
+fn killed_workers_with_ledgers_in_s3_leave_nothing_undone() {
+    let server = Database::shared();
+    moto::bucket("workers");
+    let team = Team::new("s3://workers/team".to_owned(), 6, "60");
+    survive_kills(&Team { runs: Some(server.database("runs_of_s3")), ..team }, 6, 13);
 }
 
 #[test]
@@ -267,21 +292,23 @@ fn workers_share_an_override_and_one_without_it_claims_nothing() {
     let rule =
         "policy: { small: { on: volume, deny: \"${self.size > 5}\", message: Volumes are small. } }\n";
     std::fs::write(&stack, text + rule).unwrap();
-    let fingerprint = team.fingerprint();
-    let with = |run: &str, overrides: &[&str]| {
-        let mut args = vec!["apply", "--all", "--expect", &fingerprint, "--join", run];
+    let with = |(run, fingerprint): (&str, &str), overrides: &[&str]| {
+        let mut args = vec!["apply", "--all", "--expect", fingerprint, "--join", run];
         args.extend(overrides);
         team.run(&args)
     };
     // The policy denies one unit; the others do not wait for it.
-    let (code, text) = with("denied", &[]);
-    assert_eq!(code, 4, "{text}");
+    let (code, text) = with(("denied", &team.fingerprint()), &[]);
+    assert_eq!(code, 6, "{text}");
+    assert!(text.contains("its plan is blocked; stead plan --all shows why"), "{text}");
+    let (_, text) = team.run(&["plan", "--all"]);
     assert!(text.contains("small: Volumes are small.") && text.contains("--override small"), "{text}");
     let overrides = ["--override", "small", "--reason", "agreed"];
-    let (code, text) = with("overridden", &overrides);
+    let run = ("overridden", &*team.fingerprint());
+    let (code, text) = with(run, &overrides);
     assert_eq!(code, 0, "{text}");
     for (other, shown) in [(&[] as &[&str], " (none)"), (&["--override", "smal", "--reason", "x"], "")] {
-        let (code, text) = with("overridden", other);
+        let (code, text) = with(run, other);
         assert!(code != 0, "{other:?}: {text}");
         assert!(
             shown.is_empty() && text.contains("Did you mean small?")
@@ -290,12 +317,12 @@ fn workers_share_an_override_and_one_without_it_claims_nothing() {
             "{other:?}: {text}"
         );
     }
-    let (code, text) = with("overridden", &overrides);
+    let (code, text) = with(run, &overrides);
     assert!(code == 0 && text.contains("The run overridden has ended."), "{text}");
     let history = team.json(&["-C", "s01", "history", "show", "--output", "json"]);
     assert_eq!(history["runs"][0]["overridden"], "small", "{history}");
     assert_eq!(history["runs"][0]["reason"], "agreed", "{history}");
-    team.check_complete(3);
+    team.check_objects(3);
 }
 
 #[test]

@@ -5,8 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::report::ReportTarget;
-use crate::cli::files::write_files;
-use crate::cli::files::{git_origin, stack_files};
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::ledger::stack_origin;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
@@ -51,12 +50,21 @@ impl<'a> ReportContext<'a> {
     }
 }
 
+/// The commit of the files that were planned.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct PlannedCommit {
+    /// Its id: of the commit on disk, since a variable of a CI job can name a merge commit.
+    pub(in crate::cli) id: Name,
+    /// Whether files that were read are known to differ from it.
+    pub(in crate::cli) dirty: bool,
+}
+
 /// Writer of the report files that a command line requests.
 pub(in crate::cli) struct ReportFiles<'a> {
     pub(in crate::cli) ui: &'a Ui,
     pub(in crate::cli) settings: &'a Settings,
-    /// Commit that the CI job reports as checked out; `None` outside of CI.
-    pub(in crate::cli) commit: Option<&'a Name>,
+    /// The commit of the files that were planned; `None` where none is known.
+    pub(in crate::cli) commit: Option<PlannedCommit>,
     /// Format and path of each report.
     pub(in crate::cli) wanted: &'a [ReportTarget],
 }
@@ -131,7 +139,7 @@ impl ReportFiles<'_> {
     ) -> Result<(), CliFailure> {
         let with_outcome: Vec<ReportTarget> =
             self.wanted.iter().filter(|(format, _)| format.has_outcome()).cloned().collect();
-        let files = ReportFiles { wanted: &with_outcome, ..*self };
+        let files = ReportFiles { wanted: &with_outcome, commit: self.commit.clone(), ..*self };
         files.render_units((review, home, None), &mut |_, path, text| {
             Ok(write_files::write_public(path, text.as_bytes())?)
         })
@@ -148,7 +156,6 @@ impl ReportFiles<'_> {
         }
         let root = repository_root(self.settings.docs_url.as_deref());
         let command = command.map(|command| self.settings.command_line(command));
-        let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
         let homes: Vec<String> = review.units().iter().map(|unit| home(unit.name)).collect();
         let memory = DriftHistoryDiff::default();
         let drifts: Vec<Option<DriftReport<'_>>> =
@@ -160,7 +167,8 @@ impl ReportFiles<'_> {
                 plan,
                 registry: REGISTRY,
                 root: &root,
-                commit: commit.as_deref(),
+                commit: self.commit.as_ref().map(|commit| commit.id.as_str()),
+                dirty: self.commit.as_ref().is_some_and(|commit| commit.dirty),
                 home: &homes[position],
                 command: None,
                 told: match (unit.run, &drifts[position]) {
@@ -196,14 +204,13 @@ impl ReportFiles<'_> {
     ) -> String {
         let root = repository_root(self.settings.docs_url.as_deref());
         let command = about.command.map(|command| self.settings.command_line(command));
-        // The commit on disk is the one that was planned; the CI job's variable can name a merge commit.
-        let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
         let first = about.stack.and_then(|stack| stack.sources.iter().next());
         let reviewed = PlanReview {
             plan,
             registry: REGISTRY,
             root: &root,
-            commit: commit.as_deref(),
+            commit: self.commit.as_ref().map(|commit| commit.id.as_str()),
+            dirty: self.commit.as_ref().is_some_and(|commit| commit.dirty),
             home: first.map_or("", |(_, source)| source.path.as_str()),
             command: command.as_deref(),
             told: about.told,

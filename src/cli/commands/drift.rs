@@ -10,7 +10,7 @@ use clap::Args;
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::artifacts::drift_history::DriftHistoryFile;
-use crate::cli::artifacts::report_files::ReportContext;
+use crate::cli::artifacts::report_files::{ReportContext, ReportFiles};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls::{self, UnmanagedObjects};
 use crate::cli::commands::{accept, ci, plan as planning};
@@ -126,7 +126,7 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     let found = DriftReport { memory: &memory, ..found };
     let stack = ReportContext::from_stack(&project.stack);
     let about = ReportContext { told: ReviewSubject::Drift(&found), ..stack };
-    session.report_files(&args.reports.wanted).write_plan(&looked_at, about)?;
+    session.report_files(&args.reports.wanted, &project.reads).write_plan(&looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
@@ -142,7 +142,9 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     // Stored last: if printing fails, the next run must report the drift as new again.
     diary.write(&session.ui, &sightings);
     if args.issue {
-        let report = session.report_files(&[]).plan_text(ReviewFormat::MARKDOWN, &looked_at, about);
+        let files =
+            ReportFiles { commit: session.planned_commit(&project.reads), ..session.problem_reports(&[]) };
+        let report = files.plan_text(ReviewFormat::MARKDOWN, &looked_at, about);
         write_issue(session, &found, &report).await?;
     }
     match (Exit::of_drift(found.to_decide(), args.exit_code), not_readable) {

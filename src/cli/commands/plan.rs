@@ -139,7 +139,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let command = is_whole.then_some(expecting.as_str());
     let values = Some(&world.values).filter(|_| options.wants_values);
     let about = ReportContext { command, values, ..ReportContext::from_stack(&project.stack) };
-    session.report_files(&args.reports.wanted).write_plan(&plan, about)?;
+    session.report_files(&args.reports.wanted, &project.reads).write_plan(&plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
     match &args.out {

@@ -53,7 +53,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<E
         format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
     let about =
         ReportContext { stack: None, command: Some(&command), told: ReviewSubject::Plan, values: None };
-    session.report_files(&args.reports.wanted).write_plan(&saved.plan, about)?;
+    session.report_files(&args.reports.wanted, None).write_plan(&saved.plan, about)?;
     plan::show_plan(
         session,
         &saved.plan,

@@ -31,7 +31,8 @@ pub(in crate::cli) struct InitialEnvironment {
     /// The environment that was selected; `None` if the settings name one, or the stack has a
     /// default or no environments.
     pub(in crate::cli) picked: Option<Name>,
-    /// Header of the stack's files; `None` if the settings name an environment, or the files have no readable header.
+    /// Header of the stack's files; `None` if the settings name an environment, or the files have no readable header or
+    /// cannot declare environments.
     pub(in crate::cli) header: Option<StackHeader>,
 }
 
@@ -125,6 +126,11 @@ impl LoadedStack {
     ) -> Result<InitialEnvironment, CliFailure> {
         let mut found = InitialEnvironment { settings: settings.clone(), picked: None, header: None };
         if settings.env.is_some() {
+            return Ok(found);
+        }
+        // A large stack is parsed once: what cannot have environments needs no header.
+        let sources = stack_files::read_stack(&settings.dir)?.sources;
+        if !sources.iter().any(|(_, source)| can_declare_environments(&source.text)) {
             return Ok(found);
         }
         found.header = read_header(settings, &settings.dir)?;
@@ -310,6 +316,12 @@ impl LoadedStack {
     pub(in crate::cli) fn files(&self) -> ConfinedFiles {
         confined_files(&self.directory, Trust::Full, self.outside)
     }
+}
+
+/// Returns whether a file can declare environments, itself or by a file that it includes: in both languages, a key stands
+/// there as it is, unless it is written with escapes.
+fn can_declare_environments(text: &str) -> bool {
+    ["environments", "include", "\\"].iter().any(|part| text.contains(part))
 }
 
 /// Returns the header of the stack in a directory; `None` if the files are not a readable stack, or there are none.

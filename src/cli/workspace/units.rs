@@ -187,6 +187,11 @@ impl Workspace {
         full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
+    /// Returns what was read for the selected units.
+    pub(in crate::cli) fn reads(&self) -> impl Iterator<Item = &RecordedReads> {
+        self.selected_units().filter_map(|(_, one)| one.loaded.as_ref().ok()?.reads.as_ref())
+    }
+
     /// Returns the selected units with their numbers, each after its upstream units.
     pub(in crate::cli) fn selected_units(&self) -> impl Iterator<Item = (usize, &WorkspaceUnit)> {
         let ordered = self.graph.order.iter().filter(|number| self.selected.units.contains(number));
@@ -374,9 +379,8 @@ pub(super) fn load_units(
     load: &mut dyn FnMut(&Settings) -> Result<LoadedStack, CliFailure>,
 ) -> Result<Vec<WorkspaceUnit>, CliFailure> {
     let has_environments = !header.environments.is_empty();
-    let default = [Name::new_static("default")];
-    let environments: Vec<&Name> =
-        if has_environments { header.environments.iter().collect() } else { default.iter().collect() };
+    let default = BTreeSet::from([Name::new_static("default")]);
+    let environments = if has_environments { &header.environments } else { &default };
     let mut units = Vec::with_capacity(environments.len());
     for environment in environments {
         let unit = Unit {

@@ -36,6 +36,8 @@ pub struct PlanReview<'a> {
     pub root: &'a RepositoryRoot,
     /// Id of the checked-out commit; `None` if it is not known.
     pub commit: Option<&'a str>,
+    /// Whether files that were read are known to differ from the commit.
+    pub dirty: bool,
     /// The stack's first file: the location of findings without a location of their own.
     pub home: &'a str,
     /// Command that applies exactly this plan; `None` if there is none.
@@ -139,6 +141,11 @@ impl<'a> PlanReview<'a> {
     /// Returns a location as a path in the repository with its line.
     pub(super) fn location_text(&self, place: &SourceLocation) -> String {
         format!("{}:{}", self.root.repository_path(&place.file), place.line)
+    }
+
+    /// Returns what is said after the commit: that it is not what was planned.
+    pub(super) const fn commit_suffix(&self) -> &'static str {
+        if self.dirty { " with uncommitted changes" } else { "" }
     }
 
     /// Returns the stack and the environment, such as `shop/prod`.

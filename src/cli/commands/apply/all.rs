@@ -131,7 +131,7 @@ fn show_plans(
     (planned, outcomes): (&WorkspacePlan, &[UnitOutcome]),
 ) -> Result<(), CliFailure> {
     let shown = review::units_review(workspace, planned, outcomes, request.destroy);
-    let reports = session.report_files(&request.running.reports.wanted);
+    let reports = session.report_files(&request.running.reports.wanted, workspace.reads());
     reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
     if !(session.ui.json || session.ui.ndjson) {
         review::show_units(session.ui, workspace, planned, &shown);
@@ -192,7 +192,7 @@ pub(super) async fn apply_set(
     planned.require_rights(&workspace)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     let shown = review::units_review(&workspace, &planned, &outcomes, set.destroy);
-    let reports = session.report_files(&request.running.reports.wanted);
+    let reports = session.report_files(&request.running.reports.wanted, workspace.reads());
     reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);
     let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);

@@ -168,7 +168,7 @@ impl<'a> ApplyCommand<'a> {
         let key = ledger_io::while_kept(journal, async { Ok(key.await) }).await?;
         let facts = planning::plan_details(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
-        let reports = session.report_files(&self.running.reports.wanted);
+        let reports = session.report_files(&self.running.reports.wanted, &project.reads);
         reports.write_plan(&plan, ReportContext::with_values(&project.stack, &world.values))?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show_plan(session, &plan, &facts, Exit::Blocked);
@@ -282,7 +282,7 @@ impl<'a> ApplyCommand<'a> {
         // The ledger records the nonce of an applied plan, so that a saved plan is applied only once.
         plan.base.nonce = saved.plan.base.nonce;
         session
-            .report_files(&self.running.reports.wanted)
+            .report_files(&self.running.reports.wanted, &project.reads)
             .write_plan(&plan, ReportContext::with_values(stack, &world.values))?;
         if plan.is_blocked(&options.overrides) {
             return Err(refuse_blocked(&plan));
@@ -418,7 +418,7 @@ impl<'a> ApplyCommand<'a> {
 
     fn report_outcome(&self, plan: &Plan, ran: &RunReport<'_>) {
         let reports = (self.unit, &*self.running.reports.wanted);
-        report_outcome(self.session, reports, (plan, &self.project.stack), ran);
+        report_outcome(self.session, reports, (plan, self.project), ran);
     }
 
     /// Runs a future; the first stop signal lets it finish the steps in progress, the second abandons it.

@@ -16,7 +16,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::planning::{approval, data_consent};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::config::stack::model::Stack;
+use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::model::change::Plan;
 use crate::plan::model::due::DueTotal;
@@ -45,7 +45,7 @@ pub(super) struct AppliedUnit<'a> {
 pub(super) fn report_outcome(
     session: &CommandContext,
     (unit, wanted): (Option<AppliedUnit<'_>>, &[ReportTarget]),
-    (plan, stack): (&Plan, &Stack),
+    (plan, project): (&Plan, &LoadedStack),
     ran: &RunReport<'_>,
 ) {
     if let Some(AppliedUnit { name, phases }) = unit {
@@ -53,8 +53,9 @@ pub(super) fn report_outcome(
         phases.borrow_mut().entry(name.clone()).or_default().push(phase);
         return;
     }
-    let about = ReportContext { told: ReviewSubject::Run(ran), ..ReportContext::from_stack(stack) };
-    warn_of_plan_only(session, session.report_files(wanted).rewrite_plan(plan, about));
+    let about =
+        ReportContext { told: ReviewSubject::Run(ran), ..ReportContext::from_stack(&project.stack) };
+    warn_of_plan_only(session, session.report_files(wanted, &project.reads).rewrite_plan(plan, about));
 }
 
 /// Prints that the reports have no outcome, if they could not be written after an apply.

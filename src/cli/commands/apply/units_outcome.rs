@@ -99,7 +99,7 @@ pub(super) fn finish(
     let shown = review::units_review(workspace, planned, &outcomes, request.destroy).with_runs(&reports);
     review::show_run(session.ui, &shown);
     if !results.is_empty() {
-        let files = session.report_files(&request.running.reports.wanted);
+        let files = session.report_files(&request.running.reports.wanted, workspace.reads());
         warn_of_plan_only(session, files.rewrite_units(&shown, &|name| workspace.first_file(name)));
     }
     let mut exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();

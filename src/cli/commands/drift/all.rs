@@ -66,7 +66,11 @@ pub(super) async fn check_all(
         .collect();
     let found = UnitsDrift { accounts, not_applied, managed };
     let shown = review::units_review(&workspace, &planned, &outcomes, false).with_drift(&found);
-    session.report_files(request.reports).write_units(&shown, &|name| workspace.first_file(name), None)?;
+    session.report_files(request.reports, workspace.reads()).write_units(
+        &shown,
+        &|name| workspace.first_file(name),
+        None,
+    )?;
     if session.ui.json {
         review::show_units(session.ui, &workspace, &planned, &shown);
     } else {

@@ -76,7 +76,7 @@ pub(super) async fn plan_all(
     let shown = review::units_review(&workspace, &planned, &reviews, request.destroy);
     let command = review::apply_command(&flags, &planned);
     let command = (!request.destroy).then_some(command.as_str());
-    session.report_files(request.reports).write_units(
+    session.report_files(request.reports, workspace.reads()).write_units(
         &shown,
         &|name| workspace.first_file(name),
         command,

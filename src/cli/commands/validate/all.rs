@@ -40,7 +40,7 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
         check_unit(&mut workspace.units[number], request.locked);
     }
     let (diagnostics, sources) = problems::all_problems(&workspace);
-    session.report_files(request.reports).write_problems(&diagnostics, &sources)?;
+    session.problem_reports(request.reports).write_problems(&diagnostics, &sources)?;
     let plain = workspace.selected_units().any(|(_, one)| one.loaded.is_err());
     let has_errors = diagnostics.iter().any(|problem| problem.severity == Severity::Error)
         || plain

@@ -19,19 +19,30 @@ use crate::workspace::changes::recorded_reads::RecordedReads;
 pub(in crate::cli) fn run_origin(plan: &Plan, project: &LoadedStack, said: Option<&Name>) -> RunOrigin {
     let origin = git_origin::plan_origin(plan, &project.directory, said);
     let read = origin.commit.as_ref().zip(project.reads.as_ref());
-    let dirty = read.and_then(|(commit, reads)| has_uncommitted_changes(&project.directory, commit, reads));
+    let dirty =
+        read.and_then(|(commit, reads)| has_uncommitted_changes(&project.directory, commit, [reads]));
     RunOrigin { dirty, ..origin }
 }
 
-/// Returns whether a file that the stack reads differs from a commit of its repository. `None` if that is not known: outside
-/// of a repository, if the clone does not have the commit's trees, or if a file cannot be compared.
-pub(super) fn has_uncommitted_changes(
+/// Returns whether a file that some stacks read differs from a commit of their repository. `None` if that is not known:
+/// outside of a repository, if the clone does not have the commit's trees, or if a file cannot be compared and no other
+/// one differs.
+pub(in crate::cli) fn has_uncommitted_changes<'r>(
     directory: &Path,
     commit: &str,
-    reads: &RecordedReads,
+    reads: impl IntoIterator<Item = &'r RecordedReads>,
 ) -> Option<bool> {
     let (root, _) = find_working_tree(directory)?;
     let repository = GitRepository::open(&root).ok()?;
     let commit = repository.parse_id(commit)?;
-    compare::has_uncommitted_changes(reads, &GitBase::new(&root, Rc::new(repository), commit)).ok()?
+    let base = GitBase::new(&root, Rc::new(repository), commit);
+    let mut are_same = Some(false);
+    for reads in reads {
+        match compare::has_uncommitted_changes(reads, &base).ok().flatten() {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => are_same = None,
+        }
+    }
+    are_same
 }

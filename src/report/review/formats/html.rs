@@ -106,7 +106,7 @@ fn head_markup(of: &PlanReview<'_>, facts: &[String]) -> Markup {
             ul.facts { @for fact in facts { li { (fact) } } }
             p.quiet {
                 "fingerprint " code { (escape_text(&of.plan.fingerprint)) }
-                @if let Some(commit) = of.commit { " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) } }
+                @if let Some(commit) = of.commit { " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) } (of.commit_suffix()) }
                 " · planned " time datetime=(of.plan.base.made_at) { (of.plan.base.made_at.strftime("%-d %b %Y %H:%M UTC")) }
             }
         }

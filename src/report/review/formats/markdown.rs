@@ -311,8 +311,6 @@ pub(super) fn due_text(due: &DueTotal) -> String {
 }
 
 fn report_footer(of: &PlanReview<'_>) -> String {
-    let short = |commit: &str| inline_code(&commit.chars().take(7).collect::<String>());
-    let commit = of.commit.map(|commit| format!(" · commit {}", short(commit)));
     let cost = &of.plan.cost;
     let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
         String::new()
@@ -330,5 +328,12 @@ fn report_footer(of: &PlanReview<'_>) -> String {
     });
     let next =
         next.map(|command| format!(" · after the merge: {}", inline_code(command))).unwrap_or_default();
-    format!("<sub>{fingerprint}{}{bill}{due}{next}</sub>\n", commit.unwrap_or_default())
+    format!("<sub>{fingerprint}{}{bill}{due}{next}</sub>\n", commit_text(of))
+}
+
+/// Returns the commit of a plan as a part of a last line, with whether it is all of what was planned; empty if it is not
+/// known.
+pub(super) fn commit_text(of: &PlanReview<'_>) -> String {
+    let short = |commit: &str| inline_code(&commit.chars().take(7).collect::<String>());
+    of.commit.map(|commit| format!(" · commit {}{}", short(commit), of.commit_suffix())).unwrap_or_default()
 }

@@ -302,11 +302,13 @@ fn unit_section(unit: &UnitReview<'_>, plan: &PlanReview<'_>) -> String {
     )
 }
 
-/// Returns the last line: the fingerprint of all plans together, and the command that applies them.
+/// Returns the last line: the fingerprint of all plans together, their commit, and the command that applies them.
 fn footer(of: &UnitsReport<'_>) -> String {
     let command = of
         .command
         .map(|command| format!(" · after merge: {}", markdown::code(command)))
         .unwrap_or_default();
-    format!("<sub>`{}`{command}</sub>\n", of.review.fingerprint)
+    let first = of.plans.values().next();
+    let commit = first.map(markdown::commit_text).unwrap_or_default();
+    format!("<sub>`{}`{commit}{command}</sub>\n", of.review.fingerprint)
 }

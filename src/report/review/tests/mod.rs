@@ -32,6 +32,7 @@ fn reviewed(plan: &Plan) -> PlanReview<'_> {
         registry: crate::kinds::REGISTRY,
         root: &ROOT,
         commit: Some("3f9c2e1d00112233445566778899aabbccddeeff"),
+        dirty: false,
         home: "shop.stead.yaml",
         command: Some(
             "stead -C infra -e prod apply --expect 7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567",

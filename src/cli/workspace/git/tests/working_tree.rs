@@ -13,7 +13,7 @@ fn is_dirty(repository: &Repository, stack: &str) -> Option<bool> {
     let settings = repository.settings(stack);
     let loaded = LoadedStack::open(&settings).unwrap_or_else(|_| panic!("{stack} loads"));
     let head = repository.git(&["rev-parse", "HEAD"]);
-    has_uncommitted_changes(&settings.dir, &head, &loaded.reads.expect("in a repository"))
+    has_uncommitted_changes(&settings.dir, &head, [&loaded.reads.expect("in a repository")])
 }
 
 #[test]
@@ -63,13 +63,13 @@ fn a_commit_that_cannot_be_compared_with_is_not_known() {
     let settings = shop.settings("stacks/alone");
     let reads = || LoadedStack::open(&settings).ok().unwrap().reads.unwrap();
     for commit in ["0123456789abcdef0123456789abcdef01234567", "main", ""] {
-        assert_eq!(has_uncommitted_changes(&settings.dir, commit, &reads()), None, "{commit}");
+        assert_eq!(has_uncommitted_changes(&settings.dir, commit, [&reads()]), None, "{commit}");
     }
     // No object of the commit is in the clone.
     let head = shop.git(&["rev-parse", "HEAD"]);
     fs::rename(shop.root.join(".git/objects"), shop.beside("objects")).unwrap();
     fs::create_dir(shop.root.join(".git/objects")).unwrap();
-    assert_eq!(has_uncommitted_changes(&settings.dir, &head, &reads()), None);
+    assert_eq!(has_uncommitted_changes(&settings.dir, &head, [&reads()]), None);
     fs::remove_dir_all(shop.root.join(".git")).unwrap();
     assert!(LoadedStack::open(&settings).ok().unwrap().reads.is_none(), "outside of a repository");
 }
@@ -81,7 +81,7 @@ fn a_stack_whose_files_are_gone_differs_until_that_is_committed() {
     let is_dirty = || {
         let removed = LoadedStack::without_resources(&settings, "alone", "default").ok().unwrap();
         let head = git(&shop.root, &["rev-parse", "HEAD"]);
-        has_uncommitted_changes(&settings.dir, &head, &removed.reads.unwrap())
+        has_uncommitted_changes(&settings.dir, &head, [&removed.reads.unwrap()])
     };
     shop.remove("stacks/alone/stead.yaml");
     assert_eq!(is_dirty(), Some(true));

@@ -193,8 +193,8 @@ fn head_markup(of: &UnitsReport<'_>, facts: &[String]) -> Markup {
             ul.facts { @for fact in facts { li { (fact) } } }
             p.quiet {
                 "fingerprint " code { (escape_text(of.review.fingerprint)) }
-                @if let Some(commit) = first.and_then(|plan| plan.commit) {
-                    " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) }
+                @if let Some((plan, commit)) = first.and_then(|plan| Some((plan, plan.commit?))) {
+                    " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) } (plan.commit_suffix())
                 }
                 @if let Some(made) = first.map(|plan| plan.plan.base.made_at) {
                     " · planned " time datetime=(made) { (made.strftime("%-d %b %Y %H:%M UTC")) }
