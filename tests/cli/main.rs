@@ -73,6 +73,7 @@ mod transfer_claims;
 mod transfers;
 mod trials;
 mod units;
+mod units_approval;
 mod units_deletions;
 mod units_drift;
 mod units_readers;

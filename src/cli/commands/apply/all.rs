@@ -87,7 +87,7 @@ pub(in crate::cli) async fn apply_all(
     if request.destroy {
         session.ui.hint("Readers in other repositories are not known.");
     }
-    if !ask_approval(session, &request, &workspace, (&run.units, run.count_deletions())).await? {
+    if !ask_approval(session, &request, &workspace, &run).await? {
         let action = if request.destroy { "deleted" } else { "applied" };
         session.ui.write_message(&format!("Nothing was {action}."));
         return Ok(Exit::Failed);

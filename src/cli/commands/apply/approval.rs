@@ -12,6 +12,7 @@ use crate::config::stack::model::ConfirmationMode;
 use crate::model::address::Name;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
+use crate::workspace::unit::UnitName;
 
 /// Explains what `--expect` does not cover before the ledger exists: the key that fingerprints values is made with it.
 pub(super) const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect covers the expressions and the names of secrets, but not their values. A saved plan covers these, too.";
@@ -74,15 +75,7 @@ pub(super) async fn ask_approval(
     order: &ApplyRequest<'_>,
 ) -> Result<bool, CliFailure> {
     if let Some(yes) = &order.yes {
-        let outside = approval::uncovered_changes(yes, plan);
-        let Some(first) = outside.first() else { return Ok(true) };
-        let (action, does) =
-            (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
-        return Err(CliFailure::new(
-            Exit::Blocked,
-            format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
-        )
-        .help(format!("Add `{action}` to --yes, or apply without it and confirm when asked.")));
+        return check_covered(yes, plan, None).map(|()| true);
     }
     let stack = &project.stack;
     let typed = match (order.destroy, stack.environment.confirm) {
@@ -93,6 +86,25 @@ pub(super) async fn ask_approval(
     data_consent::warn_data_loss(&session.ui, plan);
     let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
     session.ui.ask_approval(question, typed).await
+}
+
+/// Checks that the changes that `--yes` names are all changes of a plan; `unit` is the unit of the plan among many.
+///
+/// # Errors
+/// When one of them is of another kind.
+pub(super) fn check_covered(
+    yes: &AutoApproval,
+    plan: &Plan,
+    unit: Option<&UnitName>,
+) -> Result<(), CliFailure> {
+    let outside = approval::uncovered_changes(yes, plan);
+    let Some(first) = outside.first() else { return Ok(()) };
+    let (action, does) = (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
+    let of_unit = unit.map(|unit| format!(" of {unit}")).unwrap_or_default();
+    let what =
+        format!("--yes does not cover the {does} of {}{of_unit}; nothing was applied", first.address);
+    Err(CliFailure::new(Exit::Blocked, what)
+        .help(format!("Add `{action}` to --yes, or apply without it and confirm when asked.")))
 }
 
 /// How the plan of a run was approved, and the run of many units to which it belongs; the ledger's history records it.

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use super::approval::check_covered;
 use super::request::UnitsApplyRequest;
+use super::units_run::UnitsRun;
 use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::workspace::format_unit_flags;
 use crate::cli::command_context::CommandContext;
@@ -77,14 +79,23 @@ fn selected_environments(workspace: &Workspace) -> BTreeSet<&Name> {
     workspace.selected_units().map(|(_, one)| &one.unit.name.environment).collect()
 }
 
-/// Asks for approval on the terminal, naming the environments; a flag answers it. Returns false if the user declines.
+/// Asks for approval on the terminal, naming the environments; a flag answers it, if it covers every change. Returns false
+/// if the user declines.
 pub(super) async fn ask_approval(
     session: &CommandContext,
     request: &UnitsApplyRequest<'_>,
     workspace: &Workspace,
-    (units, deletions): (&BTreeSet<usize>, usize),
+    run: &UnitsRun<'_>,
 ) -> Result<bool, CliFailure> {
-    if request.yes.is_some() || request.expected.is_some() {
+    let units = &run.units;
+    if let Some(yes) = request.yes {
+        for number in units {
+            let Some(plan) = run.reviewed(*number) else { continue };
+            check_covered(yes, plan, Some(&workspace.units[*number].unit.name))?;
+        }
+        return Ok(true);
+    }
+    if request.expected.is_some() {
         return Ok(true);
     }
     let environments: BTreeSet<&str> =
@@ -92,7 +103,7 @@ pub(super) async fn ask_approval(
     let environments: Vec<&str> = environments.into_iter().collect();
     let counted = phrases::count_noun(units.len(), "unit");
     if request.destroy {
-        let objects = phrases::count_noun(deletions, "object");
+        let objects = phrases::count_noun(run.count_deletions(), "object");
         session
             .ui
             .write_message(&format!("This deletes {objects} of {counted} in {}.", environments.join(", ")));
