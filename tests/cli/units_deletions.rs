@@ -1,5 +1,7 @@
 //! The deletion limit over many units, and the approval of the deletions of one unit.
 
+use serde_json::{Value, json};
+
 use crate::case::{Case, Run};
 
 fn stack(name: &str, networks: &[(&str, &str)]) -> String {
@@ -77,4 +79,41 @@ fn the_deletions_of_one_unit_are_approved_by_its_name() {
     // Plain, it is for the stack that is planned.
     case.write("big/stead.yaml", "stead: 1\nstack: big\n");
     case.ok("-C big plan --allow-deletes");
+}
+
+#[test]
+fn what_another_unit_manages_is_not_said_to_be_left_behind() {
+    let net = |cidr: &str| {
+        format!(
+            "stead: 1\nstack: net\nvpc: {{ main: {{ cidr: {cidr} }} }}\noutputs: {{ vpc: $vpc.main }}\n"
+        )
+    };
+    let data = "stead: 1\nstack: data\nstacks: { net: ../net }\ndatabase: { main: { name: orders, plan: pg-1c-2g, vpc: $stacks.net.vpc } }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", net("10.1.0.0/16"))
+        .file("data/stead.yaml", data)
+        .emulator();
+    case.ok("apply --all --yes");
+    case.write("net/stead.yaml", net("10.2.0.0/16"));
+    // The database moves to the new network in the same run.
+    let plan = case.ok("plan --all");
+    plan.says(&["data/default", "~ database.main  update in place"]);
+    assert!(!plan.stdout.contains("is detached"), "{}", plan.stdout);
+    // Neither is one in no ledger: the service keeps a network while something uses it.
+    let id = |path: &str| case.cloud().list(path)[0]["id"].clone();
+    let plans = case.cloud().control("GET", "/api/v1/public/pricing/database", &Value::Null);
+    let body = json!({ "name": "stray", "engine": "postgres", "plan_id": plans["data"][0]["id"], "vpc_id": id("/api/v1/vpcs") });
+    case.cloud().make("/api/v1/databases", &body, id("/api/v1/projects").as_str().unwrap());
+    let plan = case.fails(4, "plan --all");
+    plan.says(&["A VPC can be deleted only when no VM, database or cluster is in it."]);
+    assert!(!plan.stdout.contains("is detached"), "{}", plan.stdout);
+    let databases = case.cloud().list("/api/v1/databases");
+    let stray = databases.iter().find(|database| database["name"] == "stray").unwrap();
+    case.cloud().delete(&format!("/api/v1/databases/{}", stray["id"].as_str().unwrap()));
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    let before = case.ok("plan --all --destroy --output json").json();
+    assert_eq!(before["cost"]["monthly_after"], 0.0, "{before}");
+    case.ok("apply --all --yes");
+    case.ok(&format!("destroy --all --yes --confirm {root}"));
 }

@@ -8,19 +8,19 @@ use rust_decimal::Decimal;
 use crate::model::address::Name;
 use crate::model::diagnostic::join_list;
 use crate::model::live::snapshot::Object;
-use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
+use crate::model::schema::{Effect, Kind, Price, Revival, Rule, RuleCheck, Type, UpdateStrategy};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::ObjectPrices;
 use crate::plan::model::change::{ChangeCost, ChangeEffect};
 
-/// Unmanaged objects that are linked to an object, by that object's id: they stay when it is deleted.
+/// Objects that this stack does not own and that are linked to an object, by that object's id: they stay when it is deleted.
 pub(in crate::plan) struct LinkedObjects<'a> {
     by_id: HashMap<&'a str, Vec<LinkedObject<'a>>>,
 }
 
-/// An unmanaged object with a link to another one.
+/// An object that this stack does not own, with a link to another one.
 struct LinkedObject<'a> {
     /// The kind of the object that it is linked to.
     of: Name,
@@ -30,14 +30,17 @@ struct LinkedObject<'a> {
 }
 
 impl<'a> LinkedObjects<'a> {
-    /// Finds the live links of objects that this stack does not own; empty when the plan removes nothing.
+    /// Finds the live links of objects that this stack does not own; empty when the plan removes nothing. What another unit of
+    /// the run owns is left out: its own plan shows what becomes of it.
     pub fn new(joined: &JoinedState<'a>, decisions: &[Decision<'_>]) -> Self {
         let mut by_id: HashMap<&'a str, Vec<LinkedObject<'a>>> = HashMap::new();
         if !decisions.iter().any(Decision::removes) {
             return Self { by_id };
         }
         let prices = ObjectPrices::new(joined.inputs.catalog);
-        for object in &joined.unowned {
+        let options = joined.inputs.options;
+        let is_elsewhere = |object: &&&Object| options.planned_elsewhere.contains(&object.key());
+        for object in joined.unowned.iter().filter(|object| !is_elsewhere(object)) {
             let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
             for attribute in
                 kind.attributes.iter().filter(|a| matches!(a.change, UpdateStrategy::Link { .. }))
@@ -47,13 +50,20 @@ impl<'a> LinkedObjects<'a> {
                 else {
                     continue;
                 };
+                if keeps_used(joined.inputs.registry.kind(of), (kind.name, attribute.name)) {
+                    continue;
+                }
                 let name = object
                     .attributes
                     .get("name")
                     .map_or_else(|| object.id.to_string(), ToString::to_string);
                 let price = prices.monthly(kind, &object.attributes);
                 let text = format!("{} {name} is detached and stays,", object.kind);
-                let text = left_behind(&text, kind, price);
+                let owner = match options.foreign.get(&object.key()) {
+                    Some(owner) => format!("managed by {owner}"),
+                    None => "not managed by this stack".to_owned(),
+                };
+                let text = left_behind(&text, kind, (&owner, price));
                 if let Some(id) = value.as_text().filter(|id| !id.is_empty()) {
                     by_id.entry(id).or_default().push(LinkedObject { of: of.into(), object, text });
                 }
@@ -68,10 +78,17 @@ impl<'a> LinkedObjects<'a> {
         found.into_iter().flatten().filter(move |linked| linked.of == kind)
     }
 
-    /// Returns the unmanaged objects that are linked to a resource's object.
+    /// Returns the objects that are linked to a resource's object, and that no unit of the run owns.
     pub fn objects_at(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &'a Object> {
         self.links_to(subject).map(|linked| linked.object)
     }
+}
+
+/// Returns whether the service does not delete an object of a kind while an attribute of another kind refers to it: then a
+/// blocker says so.
+fn keeps_used(kind: Option<&Kind>, user: (&str, &str)) -> bool {
+    let keeps = |rule: &Rule| matches!(&rule.check, RuleCheck::NotUsed { by } if by.contains(&user));
+    kind.is_some_and(|kind| kind.rules.iter().any(keeps))
 }
 
 /// Returns the effects of a change, worst first; `left_over` says whether it deletes an object that an earlier replacement
@@ -102,7 +119,10 @@ pub(in crate::plan) fn change_effects(
             found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
         }
         DecisionKind::Forget => {
-            found.push((Effect::LeftBehind, left_behind("it stays", kind, cost.monthly_after)));
+            found.push((
+                Effect::LeftBehind,
+                left_behind("it stays", kind, ("unmanaged", cost.monthly_after)),
+            ));
         }
         DecisionKind::Create | DecisionKind::Keep | DecisionKind::Frozen => {}
     }
@@ -154,12 +174,12 @@ fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     }
 }
 
-/// Describes an object that stays, with its monthly price (USD) if it is still billed.
-fn left_behind(what: &str, kind: &Kind, monthly: Option<Decimal>) -> String {
+/// Describes an object that stays: who manages it, and its monthly price (USD) if it is still billed.
+fn left_behind(what: &str, kind: &Kind, (owner, monthly): (&str, Option<Decimal>)) -> String {
     let paid = if is_billed(kind, monthly) { " and billed" } else { "" };
     let price = monthly.filter(|price| !price.is_zero());
     let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
-    format!("{what} live{paid}, unmanaged{price}")
+    format!("{what} live{paid}, {owner}{price}")
 }
 
 /// Returns whether an object is billed. An unknown price counts as billed if the kind has prices.
