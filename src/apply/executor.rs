@@ -2,7 +2,7 @@
 //! skipped, or the run is stopped. Out: the outcome of each resource. Every started step ends with an event.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -175,15 +175,28 @@ async fn record_run_start<C: Transport, K: Clock, R: Random, S: Store>(
     let (who, at) = (parts.context.who.to_owned(), parts.clock().now());
     let origin = parts.context.origin.clone();
     records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
+    let old_addresses: HashMap<&Address, &Address> =
+        plan.bookkeeping.iter().filter_map(moves_of).flatten().map(|(from, to)| (to, from)).collect();
     for bookkeeping in &plan.bookkeeping {
-        records.extend(correction_records(parts, bookkeeping).await);
+        records.extend(correction_records(parts, bookkeeping, &old_addresses).await);
     }
     parts.commit(records).await
 }
 
+/// Returns the moves of an update, from old to new addresses; `None` if it is of another kind.
+const fn moves_of(bookkeeping: &LedgerUpdate) -> Option<&BTreeMap<Address, Address>> {
+    match bookkeeping {
+        LedgerUpdate::Move(moves) => Some(moves),
+        _ => None,
+    }
+}
+
+/// Returns the records of an update. All records are written together, after the moves: what the ledger has now of a moved
+/// resource is at its old address.
 async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     bookkeeping: &LedgerUpdate,
+    old_addresses: &HashMap<&Address, &Address>,
 ) -> Vec<Record> {
     match bookkeeping {
         LedgerUpdate::Gone(address, id) => {
@@ -203,7 +216,7 @@ async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
             vec![Record::SecretRecipients { recipients: names.clone() }]
         }
         LedgerUpdate::Remember(address, entry) => {
-            let known = parts.current_object(address);
+            let known = parts.current_object(old_addresses.get(address).copied().unwrap_or(address));
             let (address, mut entry) = (address.clone(), entry.clone());
             parts.record_computed(&address, &mut entry.applied).await;
             if known.is_none() {

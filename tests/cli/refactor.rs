@@ -60,6 +60,30 @@ fn a_renamed_resource_keeps_its_object() {
 }
 
 #[test]
+fn a_rename_with_a_change_that_only_the_ledger_records_keeps_its_object() {
+    let app = |name: &str, more: &str| {
+        format!(
+            "stead: 1\nstack: shop\napp:\n  {name}: {{ name: web, type: web, repo: acme/web, branch: main, port: 80{more} }}\n"
+        )
+    };
+    let case =
+        Case::new().file("stead.yaml", app("old", ", description: Words, env_vars: { A: b }")).emulator();
+    case.ok("apply --yes");
+    // What the stack no longer says stays as it is, and is no longer in the ledger.
+    let moved = "moved: [{ from: app.old, to: app.new }]\n";
+    case.write("stead.yaml", app("new", "") + moved);
+    case.ok("apply --yes").says(&["1 done"]);
+    no_changes(&case);
+    // A rename to and fro, with a protection.
+    let back = "moved: [{ from: app.new, to: app.back }]\n";
+    case.write("stead.yaml", app("back", ", lifecycle: { protect: true }") + back);
+    case.ok("apply --yes").says(&["1 done"]);
+    no_changes(&case);
+    case.fails(4, "destroy --yes --confirm shop").says(&["protected"]);
+    assert_eq!(case.cloud().list("/api/v1/apps/services").len(), 1);
+}
+
+#[test]
 fn an_instance_gets_another_key_or_becomes_a_block() {
     let yaml = "stead: 1\nstack: story\nvpc: { main: { cidr: 10.1.0.0/16 } }\nvm:\n  web:\n    for_each: [a, b, c] # three\n    template: ubuntu-24.04\n    plan: std-1c-1g\n    vpc: $vpc.main\n    user_data: \"key ${each.key}\"\nvolume: { data: { size: 20, vm: $vm.web.a } }\n";
     let kdl = "stead 1\nstack story\nvpc main cidr=\"10.1.0.0/16\"\nvm web template=ubuntu-24.04 plan=std-1c-1g vpc=$vpc.main user_data=\"key ${each.key}\" {\n  for_each a b c\n}\nvolume data size=20 vm=$vm.web.a\n";
