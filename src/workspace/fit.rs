@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
-use crate::model::schema::Effect;
+use crate::model::schema::{Effect, Registry, UpdateStrategy};
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan};
 use crate::plan::model::step::{Operation, Step};
@@ -72,13 +72,18 @@ impl fmt::Display for Misfit {
 ///
 /// # Errors
 /// The first way in which it does more.
-pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase, is_begun: bool) -> Result<(), Misfit> {
+pub fn check_fit(
+    registry: &Registry,
+    reviewed: &Plan,
+    fresh: &Plan,
+    (phase, is_begun): (UnitPhase, bool),
+) -> Result<(), Misfit> {
     check_inputs(reviewed, fresh)?;
     match phase {
         UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh)?,
         UnitPhase::Changes => check_changes(reviewed, fresh)?,
         // The outputs were recorded in the first phase.
-        UnitPhase::Deletions => return check_deletions(reviewed, fresh),
+        UnitPhase::Deletions => return check_deletions(registry, reviewed, fresh),
     }
     check_outputs(reviewed, fresh)
 }
@@ -373,9 +378,36 @@ fn check_deleted_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
     }
 }
 
-/// Checks that a plan deletes only objects whose deletion was reviewed, and does nothing else but prepare that.
-fn check_deletions(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+/// Checks that nobody changed an object between the review and its deletion. Its links do not count: the first phase, or
+/// another unit, may have undone them. What a replacement left behind is an object that this run has changed.
+fn check_deleted_images(registry: &Registry, reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+    let shown = changes_by_address(reviewed);
+    let known: BTreeMap<_, _> = reviewed
+        .base
+        .objects
+        .iter()
+        .map(|image| ((&image.address, &image.key), &image.attributes))
+        .collect();
+    let is_link = |kind: &Name, name: &Name| {
+        let attribute = registry.kind(kind).and_then(|kind| kind.attribute(name));
+        attribute.is_some_and(|attribute| matches!(attribute.change, UpdateStrategy::Link { .. }))
+    };
+    for image in &fresh.base.objects {
+        let is_deletion = shown.get(&image.address).is_some_and(|change| change.action == Action::Delete);
+        let Some(then) = known.get(&(&image.address, &image.key)).filter(|_| is_deletion) else { continue };
+        let is_same = |name: &Name| is_same_digest(then, &image.attributes, name);
+        if !image.attributes.keys().all(|name| is_link(&image.key.kind, name) || is_same(name)) {
+            return Err(Misfit::Object(image.address.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a plan deletes only objects whose deletion was reviewed, as they were then, and does nothing else but
+/// prepare that.
+fn check_deletions(registry: &Registry, reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
     check_deleted_objects(reviewed, fresh)?;
+    check_deleted_images(registry, reviewed, fresh)?;
     let deleted: BTreeSet<Address> =
         deleted_objects(fresh).into_iter().map(|(address, _)| address).collect();
     let other = fresh.changes.iter().find(|change| !deleted.contains(&change.address));

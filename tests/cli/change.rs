@@ -422,3 +422,23 @@ fn removing_a_block_does_not_resolve_its_drift() {
     case.ok("apply --yes --allow-deletes");
     case.ok("drift --exit-code").says(&["no drift"]);
 }
+
+#[test]
+fn an_update_leaves_alone_what_nothing_can_set_back_and_does_not_say_that_it_was_sent() {
+    let stack = |link: &str| {
+        format!(
+            "stead: 1\nstack: s\nvm: {{ web: {{ template: ubuntu-24.04, plan: std-1c-1g }} }}\nvolume: {{ data: {{ size: 27{link} }} }}\n"
+        )
+    };
+    let case = Case::new().file("stead.yaml", stack("")).emulator();
+    case.ok("apply --yes");
+    let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("volume", &id, &json!({ "size": 77 }));
+    case.write("stead.yaml", stack(", vm: $vm.web"));
+    let drift = "≠ volume.data.size  27 → 77  cannot be reverted";
+    case.ok("plan").says(&[drift, "~ volume.data  update in place"]);
+    case.ok("apply --yes").says(&["Applied: 1 done"]);
+    let after = case.ok("plan");
+    after.says(&[drift, "No changes to make."]);
+    assert!(!after.stdout.contains("does not keep"), "{}", after.stdout);
+}

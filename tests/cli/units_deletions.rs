@@ -108,8 +108,13 @@ fn what_another_unit_manages_is_not_said_to_be_left_behind() {
     let plan = case.fails(4, "plan --all");
     plan.says(&["A VPC can be deleted only when no VM, database or cluster is in it."]);
     assert!(!plan.stdout.contains("is detached"), "{}", plan.stdout);
-    let databases = case.cloud().list("/api/v1/databases");
-    let stray = databases.iter().find(|database| database["name"] == "stray").unwrap();
+    let stray = loop {
+        let databases = case.cloud().list("/api/v1/databases");
+        let stray = databases.into_iter().find(|database| database["name"] == "stray").unwrap();
+        if stray["status"] == "running" {
+            break stray;
+        }
+    };
     case.cloud().delete(&format!("/api/v1/databases/{}", stray["id"].as_str().unwrap()));
     let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
     let before = case.ok("plan --all --destroy --output json").json();

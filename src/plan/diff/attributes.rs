@@ -80,6 +80,11 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         words.into_iter().flatten().find(is_same).cloned().unwrap_or(live)
     }
 
+    /// Returns whether the object shows a value of an attribute.
+    pub fn shows(&self, attribute: &Attribute) -> bool {
+        self.live_attribute(attribute, None).is_some()
+    }
+
     /// Returns whether the object shows the written value, also where a difference is ignored.
     pub fn shows_written(&self, want: &DesiredAttribute<'a>) -> bool {
         let (attribute, key) = (want.attribute, self.joined.key());

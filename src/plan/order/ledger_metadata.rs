@@ -8,7 +8,9 @@ use crate::model::address::Name;
 use crate::model::address::name_map::NameMap;
 use crate::model::expression::Expression;
 use crate::model::schema::Attribute;
-use crate::plan::diff::attributes::ignores_drift;
+use crate::model::values::value::Value;
+use crate::plan::decision::{Decision, DesiredAttribute};
+use crate::plan::diff::attributes::{AttributeDiffer, ignores_drift};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::step::LedgerMetadata;
 
@@ -35,6 +37,27 @@ pub(in crate::plan) fn build_remember(
 fn unverified_attributes(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
     let ignored = |attribute: &&Attribute| ignores_drift(joined, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
+}
+
+/// Returns the written attributes of an object that show another value and that its update leaves as they are, because no
+/// call can set them back: nothing was sent for them.
+pub(super) fn attributes_left_alone(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+) -> Vec<Name> {
+    let Some(diff) = AttributeDiffer::new(joined, subject) else { return Vec::new() };
+    let is_changed = |name: &str| decision.differences.iter().any(|one| one.attribute.name == name);
+    let is_left = |want: &&DesiredAttribute<'_>| {
+        // The keys of a map can always be set back.
+        let is_whole = !matches!(want.value, Value::Null | Value::Map(_)) && !want.value.is_unknown();
+        let is_compared = is_whole && want.setting.is_some();
+        is_compared
+            && !is_changed(want.attribute.name)
+            && diff.shows(want.attribute)
+            && !diff.shows_written(want)
+    };
+    decision.wants.iter().filter(is_left).map(|want| want.attribute.name.into()).collect()
 }
 
 /// Returns the dependencies and lifecycle settings of the present ledger entry, unchanged; the defaults if

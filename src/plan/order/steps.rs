@@ -4,7 +4,7 @@
 
 use super::calls;
 use super::durations::step_durations;
-use super::ledger_metadata::{as_before, build_remember, remembered_attributes};
+use super::ledger_metadata::{as_before, attributes_left_alone, build_remember, remembered_attributes};
 use super::nodes::{DeposedNode, ResourceNodes};
 use super::parents::ParentLookup;
 use crate::ledger::state::entry::OwnedObject;
@@ -245,7 +245,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         let subject = &self.joined.subjects[n];
         let calls = calls::plan_calls(self.joined, subject, &self.decisions[n], &names);
         let object = subject.object().map(Object::key);
-        let (desired, remember) = (self.desired_expressions(n), self.subject_remember(n));
+        let (desired, mut remember) = (self.desired_expressions(n), self.subject_remember(n));
+        remember.unverified.extend(attributes_left_alone(self.joined, subject, &self.decisions[n]));
         self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
     }
 

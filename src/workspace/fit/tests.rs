@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::kinds::REGISTRY;
 
 #[test]
 fn a_value_fits_where_the_review_knew_it() {
@@ -88,7 +89,7 @@ fn deletion(id: &str) -> Json {
 
 /// Checks a later plan against a reviewed one, of a unit that was begun and of one that was not.
 fn fits(reviewed: &Plan, fresh: &Plan) -> (Result<(), Misfit>, Result<(), Misfit>) {
-    let check = |is_begun| check_fit(reviewed, fresh, UnitPhase::Changes, is_begun);
+    let check = |is_begun| check_fit(&REGISTRY, reviewed, fresh, (UnitPhase::Changes, is_begun));
     (check(true), check(false))
 }
 
@@ -229,4 +230,22 @@ fn a_reviewed_effect_is_needed_for_an_object_of_the_review() {
     let replaced =
         plan(json!([change("replace", Some("x"), &[])]), json!([image("x", json!({}))]), json!([]));
     assert_eq!(fits(&replaced, &restarted), (Ok(()), Ok(())));
+}
+
+#[test]
+fn an_object_that_somebody_changed_is_not_deleted_in_the_second_phase() {
+    let removal = |attributes: Json| {
+        plan(
+            json!([change("delete", Some("old"), &[])]),
+            json!([image("old", attributes)]),
+            json!([deletion("old")]),
+        )
+    };
+    let reviewed = removal(json!({ "created_at": "1", "template": "ta" }));
+    let check =
+        |fresh: Json| check_fit(&REGISTRY, &reviewed, &removal(fresh), (UnitPhase::Deletions, false));
+    assert_eq!(check(json!({ "created_at": "1", "template": "ta" })), Ok(()));
+    assert_eq!(check(json!({ "created_at": "1" })), Ok(()), "what is not shown is not known to differ");
+    assert_eq!(check(json!({ "created_at": "1", "template": "tb" })), of_object());
+    assert_eq!(check(json!({ "created_at": "2", "template": "ta" })), of_object());
 }

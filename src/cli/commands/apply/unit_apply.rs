@@ -226,7 +226,7 @@ impl<'a> ApplyCommand<'a> {
             let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
             return Err(CliFailure::new(Exit::Blocked, format!("{text} Nothing was sent.")).help(help));
         }
-        check_fit(reviewed.plan, &plan, reviewed.phase, reviewed.is_begun)
+        check_fit(&REGISTRY, reviewed.plan, &plan, (reviewed.phase, reviewed.is_begun))
             .map_err(|misfit| refuse_misfit(&session.ui, (reviewed.plan, &plan), &misfit))?;
         self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;

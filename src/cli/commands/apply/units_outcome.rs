@@ -40,16 +40,19 @@ impl RunResults {
     }
 }
 
-/// Records the result of a phase. A unit whose changes are made and whose deletions failed is partly applied.
+/// Records the result of a phase. A unit whose changes are made and whose deletions failed is partly applied;
+/// `made_changes` says whether its first phase had any.
 pub(super) fn record_result(
     results: &mut BTreeMap<usize, Result<Exit, CliFailure>>,
     number: usize,
     phase: UnitPhase,
-    result: Result<Exit, CliFailure>,
+    (result, made_changes): (Result<Exit, CliFailure>, bool),
 ) {
     let result = match (phase, result) {
-        (UnitPhase::Deletions, Err(failure)) => Err(CliFailure { exit: Exit::Partly, ..failure }),
-        (UnitPhase::Deletions, Ok(exit)) if exit != Exit::Done => Ok(Exit::Partly),
+        (UnitPhase::Deletions, Err(failure)) if made_changes => {
+            Err(CliFailure { exit: Exit::Partly, ..failure })
+        }
+        (UnitPhase::Deletions, Ok(exit)) if made_changes && exit != Exit::Done => Ok(Exit::Partly),
         (_, result) => result,
     };
     results.insert(number, result);

@@ -224,7 +224,15 @@ impl<'a> UnitsRun<'a> {
             results.skipped.insert(skipped, failure);
             progress.skip(skipped, number);
         }
-        record_result(&mut results.ended, number, phase, result);
+        let made_changes = self.has_made_changes(number);
+        record_result(&mut results.ended, number, phase, (result, made_changes));
+    }
+
+    /// Returns whether a phase of a unit made changes.
+    fn has_made_changes(&self, number: usize) -> bool {
+        let phases = self.phases.borrow();
+        let runs = phases.get(&self.workspace.units[number].unit.name);
+        runs.into_iter().flatten().any(|run| run.outcome.has_changes())
     }
 
     /// Records in the ledgers what was approved, before the first unit starts: a later attempt goes on with it. Returns the

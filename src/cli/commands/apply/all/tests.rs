@@ -17,7 +17,7 @@ use std::env;
 use self::disturbance::{Verdict, disturb};
 use self::edits::{edit, uses_data};
 use self::repository::{Dice, Repository};
-use self::trial::{Review, Trial, UnitEnd, unreviewed_changes};
+use self::trial::{Ledgers, Review, Trial, UnitEnd, unreviewed_changes};
 use crate::cli::process::exit_code::Exit;
 use crate::cloud::system_clock::virtual_clock;
 use crate::model::address::Address;
@@ -215,10 +215,19 @@ async fn run_disturbed(number: u64, verbose: bool, counts: &mut Counts) -> Resul
         Verdict::Either if !was_refused => Vec::new(),
         Verdict::Either | Verdict::Refused => vec![disturbance.unit.clone()],
     };
-    check_ends(&ends, &refused, &[Exit::OutOfDate, Exit::Blocked], counts)
+    // A deletion that waits for other units is refused after the unit's other changes are made.
+    check_ends(&ends, &refused, &[Exit::OutOfDate, Exit::Blocked, Exit::Partly], counts)
         .map_err(|what| format!("{disturbance:?}: {what}"))?;
     let after = trial.ledger_entries().await?;
-    if refused.iter().any(|name| before.get(name) != after.get(name)) {
+    let is_partly = ends.get(&disturbance.unit).is_some_and(|end| end.exit == Exit::Partly);
+    let owned = |ledgers: &Ledgers, name: &String| {
+        ledgers.get(name)?.get(&disturbance.address)?.current.as_ref().map(|owned| owned.id.clone())
+    };
+    let is_kept = |name: &String| match is_partly {
+        true => owned(&before, name) == owned(&after, name),
+        false => before.get(name) == after.get(name),
+    };
+    if !refused.iter().all(is_kept) {
         return Err(format!("{disturbance:?}: something was done"));
     }
     // What is planned anew mends it, unless that needs a decision.

@@ -13,8 +13,7 @@ use crate::plan::model::change::Action;
 pub(super) struct Disturbance {
     /// The unit that owns the object.
     pub(super) unit: String,
-    #[expect(dead_code, reason = "it is printed when a test fails")]
-    address: Address,
+    pub(super) address: Address,
     #[expect(dead_code, reason = "it is printed when a test fails")]
     what: &'static str,
     pub(super) verdict: Verdict,

@@ -46,6 +46,9 @@ pub(super) const COLLECTIONS: &[(&str, &str)] = &[
     ("app", "/api/v1/apps/services"),
 ];
 
+/// The entries of ledgers, by unit.
+pub(super) type Ledgers = BTreeMap<String, BTreeMap<Address, Entry>>;
+
 /// A repository with its cloud.
 pub(super) struct Trial {
     directory: TempDir,
@@ -249,9 +252,7 @@ impl Trial {
     }
 
     /// Returns what the ledgers of all units own, by unit.
-    pub(super) async fn ledger_entries(
-        &self,
-    ) -> Result<BTreeMap<String, BTreeMap<Address, Entry>>, String> {
+    pub(super) async fn ledger_entries(&self) -> Result<Ledgers, String> {
         let review = self.plan(false).await.map_err(|failure| failure.message)?;
         let units = review.planned.planned();
         let entries = units.map(|(number, unit)| (review.name(number), unit.ledger.entries.clone()));
