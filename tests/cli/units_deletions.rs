@@ -122,3 +122,20 @@ fn what_another_unit_manages_is_not_said_to_be_left_behind() {
     case.ok("apply --all --yes");
     case.ok(&format!("destroy --all --yes --confirm {root}"));
 }
+
+#[test]
+fn a_link_that_another_deletion_undid_does_not_stop_a_destroy() {
+    let data = |link: &str| format!("stead: 1\nstack: data\n{link} }} }}\n");
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("web/stead.yaml", "stead: 1\nstack: web\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\noutputs: { vm: $vm.web }\n")
+        .file("data/stead.yaml", data("stacks: { web: ../web }\nvolume: { data: { size: 20, vm: $stacks.web.vm"))
+        .emulator();
+    case.ok("apply --all --yes");
+    // The volume stays attached to the VM, and neither stack says so: both are destroyed at the same time.
+    case.write("data/stead.yaml", data("volume: { data: { size: 20"));
+    case.ok("apply --all --yes");
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    case.ok(&format!("destroy --all --yes --confirm {root}")).says(&["2 applied"]);
+    assert!(case.cloud().list("/api/v1/volumes").is_empty() && case.cloud().list("/api/v1/vms").is_empty());
+}
