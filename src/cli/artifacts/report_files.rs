@@ -59,6 +59,9 @@ pub(in crate::cli) struct PlannedCommit {
     pub(in crate::cli) dirty: bool,
 }
 
+/// Returns the first file of a unit.
+type FirstFileOf<'a> = &'a dyn Fn(&UnitName) -> String;
+
 /// Writer of the report files that a command line requests.
 pub(in crate::cli) struct ReportFiles<'a> {
     pub(in crate::cli) ui: &'a Ui,
@@ -117,7 +120,7 @@ impl ReportFiles<'_> {
     pub(in crate::cli) fn write_units(
         &self,
         review: &UnitsReview<'_>,
-        home: &dyn Fn(&UnitName) -> String,
+        home: FirstFileOf<'_>,
         command: Option<&str>,
     ) -> Result<(), CliFailure> {
         self.render_units((review, home, command), &mut |format, path, text| {
@@ -135,7 +138,7 @@ impl ReportFiles<'_> {
     pub(in crate::cli) fn rewrite_units(
         &self,
         review: &UnitsReview<'_>,
-        home: &dyn Fn(&UnitName) -> String,
+        home: FirstFileOf<'_>,
     ) -> Result<(), CliFailure> {
         let with_outcome: Vec<ReportTarget> =
             self.wanted.iter().filter(|(format, _)| format.has_outcome()).cloned().collect();
@@ -148,7 +151,7 @@ impl ReportFiles<'_> {
     /// Renders the reports of many units, and writes each with `write`, before the next one is rendered.
     fn render_units(
         &self,
-        (review, home, command): (&UnitsReview<'_>, &dyn Fn(&UnitName) -> String, Option<&str>),
+        (review, home, command): (&UnitsReview<'_>, FirstFileOf<'_>, Option<&str>),
         write: &mut dyn FnMut(ReviewFormat, &Path, &str) -> Result<(), CliFailure>,
     ) -> Result<(), CliFailure> {
         if self.wanted.is_empty() {

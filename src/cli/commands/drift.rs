@@ -106,8 +106,9 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     let (strangers, unread) =
         find_unmanaged(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
     let looked_at = looked_at(&plan);
-    let (projects, account) = (strangers.projects, strangers.account.len());
-    let elsewhere = OtherProjectCounts { projects, account, unread, ..OtherProjectCounts::default() };
+    let account = strangers.account.len();
+    let elsewhere =
+        OtherProjectCounts { projects: strangers.projects, account, unread, ..Default::default() };
     let found = DriftReport {
         stack: &project.stack.name,
         environment: &project.stack.environment.name,
@@ -124,8 +125,8 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     let now = connection.client.clock().now();
     let (memory, sightings) = DriftHistoryDiff::new_with_history(diary.read(), found.observed_items(), now);
     let found = DriftReport { memory: &memory, ..found };
-    let stack = ReportContext::from_stack(&project.stack);
-    let about = ReportContext { told: ReviewSubject::Drift(&found), ..stack };
+    let mut about = ReportContext::from_stack(&project.stack);
+    about.told = ReviewSubject::Drift(&found);
     session.report_files(&args.reports.wanted, &project.reads).write_plan(&looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
@@ -142,15 +143,24 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     // Stored last: if printing fails, the next run must report the drift as new again.
     diary.write(&session.ui, &sightings);
     if args.issue {
-        let files =
-            ReportFiles { commit: session.planned_commit(&project.reads), ..session.problem_reports(&[]) };
-        let report = files.plan_text(ReviewFormat::MARKDOWN, &looked_at, about);
+        let report = issue_report(session, &project, (&looked_at, about));
         write_issue(session, &found, &report).await?;
     }
     match (Exit::of_drift(found.to_decide(), args.exit_code), not_readable) {
         (Exit::Done, Some(failure)) => Err(failure),
         (exit, _) => Ok(exit),
     }
+}
+
+/// Returns the report of a check for the issue.
+fn issue_report(
+    session: &CommandContext,
+    project: &LoadedStack,
+    (plan, about): (&Plan, ReportContext<'_>),
+) -> String {
+    let commit = session.planned_commit(&project.reads);
+    let files = ReportFiles { commit, ..session.problem_reports(&[]) };
+    files.plan_text(ReviewFormat::MARKDOWN, plan, about)
 }
 
 /// Opens the issue on the forge with the report, updates it, or closes it where nothing needs a decision.

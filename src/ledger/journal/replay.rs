@@ -127,6 +127,21 @@ pub fn apply_record(ledger: &mut Ledger, record: &Record) -> Result<(), IllegalR
     Ok(())
 }
 
+/// Applies the record of a run's end.
+fn follow_end(ledger: &mut Ledger, record: &Record) {
+    let Record::Ended { run, plan, complete, at, tally, outputs, resources, policies, unused_overrides } =
+        record
+    else {
+        return;
+    };
+    let changed = outputs.as_ref().map(|after| changed_outputs(ledger.outputs.as_ref(), after));
+    ledger.replace_outputs(outputs.as_ref());
+    ledger.applied_plans.insert(*plan);
+    let end = RunEnd { at: *at, complete: *complete, tally: *tally };
+    end_run(ledger, *run, end, (resources, policies, changed.unwrap_or_default()));
+    drop_overrides(ledger, *run, unused_overrides);
+}
+
 /// Applies a legal record.
 fn apply_legal(ledger: &mut Ledger, record: &Record) {
     match record {
@@ -182,24 +197,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::Reviewed(_)
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
-        Record::Ended {
-            run,
-            plan,
-            complete,
-            at,
-            tally,
-            outputs,
-            resources,
-            policies,
-            unused_overrides,
-        } => {
-            let changed = outputs.as_ref().map(|after| changed_outputs(ledger.outputs.as_ref(), after));
-            ledger.replace_outputs(outputs.as_ref());
-            ledger.applied_plans.insert(*plan);
-            let end = RunEnd { at: *at, complete: *complete, tally: *tally };
-            end_run(ledger, *run, end, (resources, policies, changed.unwrap_or_default()));
-            drop_overrides(ledger, *run, unused_overrides);
-        }
+        Record::Ended { .. } => follow_end(ledger, record),
     }
 }
 

@@ -104,7 +104,7 @@ impl<'r> PolicyGroup<'r> {
                 }
             }
         }
-        groups.sort_by_key(|group| group.rank());
+        groups.sort_by_key(Self::rank);
         groups
     }
 

@@ -223,9 +223,12 @@ async fn run_disturbed(number: u64, verbose: bool, counts: &mut Counts) -> Resul
     let owned = |ledgers: &Ledgers, name: &String| {
         ledgers.get(name)?.get(&disturbance.address)?.current.as_ref().map(|owned| owned.id.clone())
     };
-    let is_kept = |name: &String| match is_partly {
-        true => owned(&before, name) == owned(&after, name),
-        false => before.get(name) == after.get(name),
+    let is_kept = |name: &String| {
+        if is_partly {
+            owned(&before, name) == owned(&after, name)
+        } else {
+            before.get(name) == after.get(name)
+        }
     };
     if !refused.iter().all(is_kept) {
         return Err(format!("{disturbance:?}: something was done"));
