@@ -175,20 +175,12 @@ async fn record_run_start<C: Transport, K: Clock, R: Random, S: Store>(
     let (who, at) = (parts.context.who.to_owned(), parts.clock().now());
     let origin = parts.context.origin.clone();
     records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
-    let old_addresses: HashMap<&Address, &Address> =
-        plan.bookkeeping.iter().filter_map(moves_of).flatten().map(|(from, to)| (to, from)).collect();
+    let moves = plan.bookkeeping.iter().filter_map(LedgerUpdate::moves).flatten();
+    let old_addresses: HashMap<&Address, &Address> = moves.map(|(from, to)| (to, from)).collect();
     for bookkeeping in &plan.bookkeeping {
         records.extend(correction_records(parts, bookkeeping, &old_addresses).await);
     }
     parts.commit(records).await
-}
-
-/// Returns the moves of an update, from old to new addresses; `None` if it is of another kind.
-const fn moves_of(bookkeeping: &LedgerUpdate) -> Option<&BTreeMap<Address, Address>> {
-    match bookkeeping {
-        LedgerUpdate::Move(moves) => Some(moves),
-        _ => None,
-    }
 }
 
 /// Returns the records of an update. All records are written together, after the moves: what the ledger has now of a moved

@@ -16,6 +16,9 @@ use crate::plan::model::step::{Operation, Step};
 /// Part of a before-image that tells an object from a later one with the same key.
 const CREATED_AT: &str = "created_at";
 
+/// The digests of an object's attributes, as a plan read them.
+type Image = BTreeMap<Name, String>;
+
 /// Which part of a unit's plan runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnitPhase {
@@ -246,21 +249,19 @@ fn is_fitting_value(reviewed: &Value, fresh: &Value) -> bool {
 
 /// Checks that the objects that a plan touches are those of the review, and as they were then.
 fn check_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
-    let known: BTreeMap<_, _> = reviewed
-        .base
-        .objects
-        .iter()
-        .map(|image| ((&image.address, &image.key), &image.attributes))
-        .collect();
-    for image in &fresh.base.objects {
-        let moved = || Err(Misfit::Object(image.address.clone()));
-        let Some(then) = known.get(&(&image.address, &image.key)) else { return moved() };
-        let is_same = |(name, now): (&Name, &String)| then.get(name).is_none_or(|then| then == now);
-        if !image.attributes.iter().all(is_same) {
-            return moved();
+    let known = images_by_object(reviewed);
+    for (which, now) in images_by_object(fresh) {
+        let is_same = |then: &&Image| now.keys().all(|name| is_same_digest(then, now, name));
+        if !known.get(&which).is_some_and(is_same) {
+            return Err(Misfit::Object(which.0.clone()));
         }
     }
     Ok(())
+}
+
+/// Returns the before-images of a plan by address and object.
+fn images_by_object(plan: &Plan) -> BTreeMap<(&Address, &ObjectKey), &Image> {
+    plan.base.objects.iter().map(|image| ((&image.address, &image.key), &image.attributes)).collect()
 }
 
 /// Checks the attributes of a change of which a part may be done: each has the reviewed value. An object that was created
@@ -302,20 +303,16 @@ fn fits_parts(reviewed: &BTreeMap<&str, &Value>, path: &str, fresh: &Value) -> b
 /// Checks that the objects that a plan touches are as the review and an earlier attempt left them: those of the review with
 /// nothing changed but what it plans, or ones that it plans to create.
 fn check_remaining_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
-    let images = |plan: &Plan| -> BTreeMap<(Address, ObjectKey), BTreeMap<Name, String>> {
-        let images = plan.base.objects.iter().cloned();
-        images.map(|image| ((image.address, image.key), image.attributes)).collect()
-    };
     let (known, shown, planned) =
-        (images(reviewed), changes_by_address(reviewed), changes_by_address(fresh));
-    for (which, now) in images(fresh) {
-        let address = &which.0;
+        (images_by_object(reviewed), changes_by_address(reviewed), changes_by_address(fresh));
+    for (which, now) in images_by_object(fresh) {
+        let address = which.0;
         let Some(change) = shown.get(address) else { return Err(Misfit::Object(address.clone())) };
-        let then = known.get(&which).filter(|then| is_same_digest(then, &now, CREATED_AT));
+        let then = known.get(&which).filter(|then| is_same_digest(then, now, CREATED_AT));
         let left = planned.get(address).map(|left| left.attributes.as_slice()).unwrap_or_default();
         let is_explained = if let Some(then) = then {
             let changed = changed_attributes(reviewed, change);
-            let mut moved = now.keys().filter(|name| !is_same_digest(then, &now, name));
+            let mut moved = now.keys().filter(|name| !is_same_digest(then, now, name));
             moved.all(|name| changed.contains(name) && is_done(left, name))
         } else {
             let is_drift = |one: &AttributeChange| matches!(one.cause, Cause::Drift | Cause::Both);
@@ -330,7 +327,7 @@ fn check_remaining_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> 
 }
 
 /// Returns whether two images do not show that an attribute changed: one of them may lack it.
-fn is_same_digest(then: &BTreeMap<Name, String>, now: &BTreeMap<Name, String>, name: &str) -> bool {
+fn is_same_digest(then: &Image, now: &Image, name: &str) -> bool {
     then.get(name).zip(now.get(name)).is_none_or(|(then, now)| then == now)
 }
 
@@ -378,26 +375,20 @@ fn check_deleted_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
     }
 }
 
-/// Checks that nobody changed an object between the review and its deletion. Its links do not count: the first phase, or
-/// another unit, may have undone them. What a replacement left behind is an object that this run has changed.
+/// Checks that the objects that a plan deletes are as they were in the review. Their links do not count: the first phase,
+/// or another unit, may have undone them. What a replacement left behind is an object that this run has changed.
 fn check_deleted_images(registry: &Registry, reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
     let shown = changes_by_address(reviewed);
-    let known: BTreeMap<_, _> = reviewed
-        .base
-        .objects
-        .iter()
-        .map(|image| ((&image.address, &image.key), &image.attributes))
-        .collect();
+    let known = images_by_object(reviewed);
     let is_link = |kind: &Name, name: &Name| {
         let attribute = registry.kind(kind).and_then(|kind| kind.attribute(name));
         attribute.is_some_and(|attribute| matches!(attribute.change, UpdateStrategy::Link { .. }))
     };
-    for image in &fresh.base.objects {
-        let is_deletion = shown.get(&image.address).is_some_and(|change| change.action == Action::Delete);
-        let Some(then) = known.get(&(&image.address, &image.key)).filter(|_| is_deletion) else { continue };
-        let is_same = |name: &Name| is_same_digest(then, &image.attributes, name);
-        if !image.attributes.keys().all(|name| is_link(&image.key.kind, name) || is_same(name)) {
-            return Err(Misfit::Object(image.address.clone()));
+    for (which @ (address, key), now) in images_by_object(fresh) {
+        let is_deletion = shown.get(address).is_some_and(|change| change.action == Action::Delete);
+        let Some(then) = known.get(&which).filter(|_| is_deletion) else { continue };
+        if !now.keys().all(|name| is_link(&key.kind, name) || is_same_digest(then, now, name)) {
+            return Err(Misfit::Object(address.clone()));
         }
     }
     Ok(())

@@ -92,18 +92,12 @@ async fn attempt_call<C: Transport, K: Clock, R: Random, S: Store>(
                 if refusal.status != 409 {
                     return Err(StepError::Refused(refusal));
                 }
-                // Another change, such as the deletion of a link's target, may have brought about what the call asks for.
-                let seen = read_when_stable(parts, job, target).await;
-                if let Ok(object) = seen
-                    && matches!(
-                        call_progress(job.kind, step, reached, &object, &key),
-                        CallProgress::Applied
-                    )
-                {
-                    return Ok(object);
-                }
                 if !wait_for_dependencies(parts, job).await? {
-                    return Err(StepError::Refused(refusal));
+                    // Another change, such as the deletion of a link's target, may have made what the call asks for.
+                    let seen = read_when_stable(parts, job, target).await.ok();
+                    let progress = |object: &Object| call_progress(job.kind, step, reached, object, &key);
+                    let done = seen.filter(|object| matches!(progress(object), CallProgress::Applied));
+                    return done.ok_or(StepError::Refused(refusal));
                 }
             }
             MutationOutcome::NotSent(reason) => {

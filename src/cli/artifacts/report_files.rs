@@ -19,7 +19,7 @@ use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::Plan;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::review::{
-    PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject, UnitsReport,
+    PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject, ReviewedCommit, UnitsReport,
 };
 use crate::report::units::review::{UnitReview, UnitsReview};
 use crate::report::views::drift::{DriftReport, OtherProjectCounts};
@@ -57,6 +57,12 @@ pub(in crate::cli) struct PlannedCommit {
     pub(in crate::cli) id: Name,
     /// Whether files that were read are known to differ from it.
     pub(in crate::cli) dirty: bool,
+}
+
+impl PlannedCommit {
+    fn to_reviewed(&self) -> ReviewedCommit<'_> {
+        ReviewedCommit { id: &self.id, dirty: self.dirty }
+    }
 }
 
 /// Returns the first file of a unit.
@@ -124,11 +130,15 @@ impl ReportFiles<'_> {
         command: Option<&str>,
     ) -> Result<(), CliFailure> {
         self.render_units((review, home, command), &mut |format, path, text| {
-            write_files::write_public(path, text.as_bytes())?;
-            let path = stack_files::display_path(path);
-            self.ui.write_message(&format!("wrote the {format} report to {path}"));
-            Ok(())
+            self.write_report(format, path, text)
         })
+    }
+
+    fn write_report(&self, format: ReviewFormat, path: &Path, text: &str) -> Result<(), CliFailure> {
+        write_files::write_public(path, text.as_bytes())?;
+        let path = stack_files::display_path(path);
+        self.ui.write_message(&format!("wrote the {format} report to {path}"));
+        Ok(())
     }
 
     /// Writes the same reports again after an apply, with its outcome; prints no message, because the first write did.
@@ -170,8 +180,7 @@ impl ReportFiles<'_> {
                 plan,
                 registry: REGISTRY,
                 root: &root,
-                commit: self.commit.as_ref().map(|commit| commit.id.as_str()),
-                dirty: self.commit.as_ref().is_some_and(|commit| commit.dirty),
+                commit: self.commit.as_ref().map(PlannedCommit::to_reviewed),
                 home: &homes[position],
                 command: None,
                 told: match (unit.run, &drifts[position]) {
@@ -212,8 +221,7 @@ impl ReportFiles<'_> {
             plan,
             registry: REGISTRY,
             root: &root,
-            commit: self.commit.as_ref().map(|commit| commit.id.as_str()),
-            dirty: self.commit.as_ref().is_some_and(|commit| commit.dirty),
+            commit: self.commit.as_ref().map(PlannedCommit::to_reviewed),
             home: first.map_or("", |(_, source)| source.path.as_str()),
             command: command.as_deref(),
             told: about.told,
@@ -235,9 +243,7 @@ impl ReportFiles<'_> {
         let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
         for (format, path) in self.wanted {
             if let Some(text) = format.render_problems(&problems) {
-                write_files::write_public(path, text.as_bytes())?;
-                let path = stack_files::display_path(path);
-                self.ui.write_message(&format!("wrote the {format} report to {path}"));
+                self.write_report(*format, path, &text)?;
             } else {
                 // A report of an earlier run must not be taken for one of this run.
                 stack_files::remove_report(path)?;

@@ -133,7 +133,7 @@ impl LoadedStack {
         if !sources.iter().any(|(_, source)| can_declare_environments(&source.text)) {
             return Ok(found);
         }
-        found.header = read_header(settings, &settings.dir)?;
+        found.header = header_of(inspect_sources(settings, &settings.dir, &sources));
         let open = found.header.as_ref().filter(|header| header.default.is_empty());
         found.picked = open.and_then(|header| header.environments.first().cloned());
         if found.picked.is_some() {
@@ -332,9 +332,13 @@ pub(in crate::cli) fn read_header(
     settings: &Settings,
     directory: &Path,
 ) -> Result<Option<StackHeader>, CliFailure> {
-    match inspect_directory(settings, directory)? {
-        DirectoryContents::Stack(header) => Ok(Some(*header)),
-        DirectoryContents::NoStack | DirectoryContents::Invalid => Ok(None),
+    inspect_directory(settings, directory).map(header_of)
+}
+
+fn header_of(contents: DirectoryContents) -> Option<StackHeader> {
+    match contents {
+        DirectoryContents::Stack(header) => Some(*header),
+        DirectoryContents::NoStack | DirectoryContents::Invalid => None,
     }
 }
 
@@ -346,9 +350,13 @@ pub(in crate::cli) fn inspect_directory(
     settings: &Settings,
     directory: &Path,
 ) -> Result<DirectoryContents, CliFailure> {
-    let sources = stack_files::read_stack(directory)?.sources;
+    Ok(inspect_sources(settings, directory, &stack_files::read_stack(directory)?.sources))
+}
+
+/// Returns what the stack files of a directory are that were read already.
+fn inspect_sources(settings: &Settings, directory: &Path, sources: &Sources) -> DirectoryContents {
     let below = confined_files(directory, stack_trust(settings), settings.allow_outside);
-    Ok(load::inspect_directory(REGISTRY, &sources, &below))
+    load::inspect_directory(REGISTRY, sources, &below)
 }
 
 /// Returns the access to files below a stack's directory; `outside` permits shared files outside of the repository.

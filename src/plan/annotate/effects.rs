@@ -38,9 +38,7 @@ impl<'a> LinkedObjects<'a> {
             return Self { by_id };
         }
         let prices = ObjectPrices::new(joined.inputs.catalog);
-        let options = joined.inputs.options;
-        let is_elsewhere = |object: &&&Object| options.planned_elsewhere.contains(&object.key());
-        for object in joined.unowned.iter().filter(|object| !is_elsewhere(object)) {
+        for object in joined.owned_by_no_unit() {
             let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
             for attribute in
                 kind.attributes.iter().filter(|a| matches!(a.change, UpdateStrategy::Link { .. }))
@@ -59,7 +57,7 @@ impl<'a> LinkedObjects<'a> {
                     .map_or_else(|| object.id.to_string(), ToString::to_string);
                 let price = prices.monthly(kind, &object.attributes);
                 let text = format!("{} {name} is detached and stays,", object.kind);
-                let owner = match options.foreign.get(&object.key()) {
+                let owner = match joined.inputs.options.foreign.get(&object.key()) {
                     Some(owner) => format!("managed by {owner}"),
                     None => "not managed by this stack".to_owned(),
                 };

@@ -374,10 +374,7 @@ impl SavedPlan {
         &'p self,
         facts: &LiveCheckInputs<'_>,
     ) -> Result<HashMap<&'p Address, &'p Address>, StalePlan> {
-        let moves = self.plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
-            LedgerUpdate::Move(moves) => Some(moves),
-            _ => None,
-        });
+        let moves = self.plan.bookkeeping.iter().filter_map(LedgerUpdate::moves);
         let mut old = HashMap::new();
         for (from, to) in moves.flatten() {
             let current = |address| facts.ledger.entries.get(address)?.current.as_ref();

@@ -119,6 +119,13 @@ impl<'a> JoinedState<'a> {
         suggestions::hint_in_syntax(&self.inputs.registry, file, help)
     }
 
+    /// Returns the live objects that neither this stack nor another unit of the same run owns.
+    pub fn owned_by_no_unit(&self) -> impl Iterator<Item = &'a Object> {
+        let elsewhere = &self.inputs.options.planned_elsewhere;
+        let all = self.unowned.iter().copied();
+        all.filter(|object| elsewhere.is_empty() || !elsewhere.contains(&object.key()))
+    }
+
     /// Joins stack, ledger and snapshot.
     pub fn new(inputs: PlanInputs<'a>, declared: &'a ResolvedDeclarations<'a>) -> Self {
         let (mut subjects, strangers) = join_subjects(&inputs);

@@ -131,6 +131,17 @@ pub enum LedgerUpdate {
     Transfer(Name, BTreeMap<Address, Address>),
 }
 
+impl LedgerUpdate {
+    /// Returns the moves within the ledger, new addresses by old ones; `None` for another update.
+    #[must_use]
+    pub const fn moves(&self) -> Option<&BTreeMap<Address, Address>> {
+        match self {
+            Self::Move(moves) => Some(moves),
+            _ => None,
+        }
+    }
+}
+
 /// The longest chain of steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {

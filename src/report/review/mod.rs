@@ -13,7 +13,7 @@ pub use formats::{
     ReviewFormat, UnitsReport, comment_marker, difference_markdown, digests_of, fingerprint_of, marker_of,
     units_of,
 };
-pub use view::{PlanReview, RepositoryRoot, ReviewSubject};
+pub use view::{PlanReview, RepositoryRoot, ReviewSubject, ReviewedCommit};
 
 #[cfg(test)]
 mod tests;

@@ -34,10 +34,8 @@ pub struct PlanReview<'a> {
     pub registry: Registry,
     /// Where the stack's files are in their repository.
     pub root: &'a RepositoryRoot,
-    /// Id of the checked-out commit; `None` if it is not known.
-    pub commit: Option<&'a str>,
-    /// Whether files that were read are known to differ from the commit.
-    pub dirty: bool,
+    /// The checked-out commit; `None` if it is not known.
+    pub commit: Option<ReviewedCommit<'a>>,
     /// The stack's first file: the location of findings without a location of their own.
     pub home: &'a str,
     /// Command that applies exactly this plan; `None` if there is none.
@@ -46,6 +44,27 @@ pub struct PlanReview<'a> {
     pub told: ReviewSubject<'a>,
     /// The values of all resources; `None` where the report needs none, and for a saved plan.
     pub values: Option<&'a PlanValues>,
+}
+
+/// The commit of the files that were planned.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewedCommit<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Whether files that were read are known to differ from it.
+    pub dirty: bool,
+}
+
+impl ReviewedCommit<'_> {
+    /// Returns the first characters of its id, as many as `length`.
+    pub(super) fn short_id(&self, length: usize) -> String {
+        self.id.chars().take(length).collect()
+    }
+
+    /// Returns what is said after the id: that it is not all of what was planned.
+    pub(super) const fn suffix(&self) -> &'static str {
+        if self.dirty { " with uncommitted changes" } else { "" }
+    }
 }
 
 /// The subject of a report about a plan.
@@ -141,11 +160,6 @@ impl<'a> PlanReview<'a> {
     /// Returns a location as a path in the repository with its line.
     pub(super) fn location_text(&self, place: &SourceLocation) -> String {
         format!("{}:{}", self.root.repository_path(&place.file), place.line)
-    }
-
-    /// Returns what is said after the commit: that it is not what was planned.
-    pub(super) const fn commit_suffix(&self) -> &'static str {
-        if self.dirty { " with uncommitted changes" } else { "" }
     }
 
     /// Returns the stack and the environment, such as `shop/prod`.

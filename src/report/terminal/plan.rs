@@ -44,8 +44,7 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
         // A declaration that has already taken effect changes nothing: only the verbose output mentions it.
         let shown = |note: &&PlanNote| verbose || note.code != NoteCode::Done;
         add_grouped_notes(&mut page, plan.notes.iter().filter(shown), complete);
-        let (named, _) = policy_results::split_standing_results(&plan.policy, verbose);
-        policy_results::add_policy_results(&mut page, named);
+        policy_results::add_policy_results(&mut page, policy_results::named_results(&plan.policy, verbose));
         let mut first = no_changes(plan, verbose, style).to_unwrapped(style) + "\n";
         if verbose {
             first = plan_headline(plan, facts, style).to_unwrapped(style) + "\n" + &first;
@@ -136,7 +135,7 @@ fn no_changes(plan: &Plan, verbose: bool, style: TextStyle) -> TextLine {
     if !plan.bookkeeping.is_empty() {
         line = line.push_text(format!(" {dot} apply updates the ledger only"));
     }
-    if let (_, Some(counted)) = policy_results::split_standing_results(&plan.policy, verbose) {
+    if let Some(counted) = policy_results::count_unnamed(&plan.policy, verbose) {
         line = line.push_styled(TextRole::Faint, format!(" {dot} {counted}"));
     }
     line

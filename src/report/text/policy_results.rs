@@ -158,17 +158,17 @@ pub(in crate::report) fn add_policy_results<'r>(
     }
 }
 
-/// Returns the results that a page without changes names, and a count of the others for its first line: without `verbose`,
-/// what every object begins with is only counted.
-pub(in crate::report) fn split_standing_results(
+/// Returns the results that a page without changes names: without `verbose`, all but what every object begins with.
+pub(in crate::report) fn named_results(
     results: &[PolicyResult],
     verbose: bool,
-) -> (impl Iterator<Item = &PolicyResult>, Option<String>) {
-    let is_named = move |result: &&PolicyResult| verbose || !result.is_default;
-    (
-        results.iter().filter(is_named),
-        count_warnings(results.iter().filter(move |result| !is_named(result))),
-    )
+) -> impl Iterator<Item = &PolicyResult> {
+    results.iter().filter(move |result| verbose || !result.is_default)
+}
+
+/// Returns how many of the results that such a page does not name warn; `None` if there are none.
+pub(in crate::report) fn count_unnamed(results: &[PolicyResult], verbose: bool) -> Option<String> {
+    count_warnings(results.iter().filter(|result| !verbose && result.is_default))
 }
 
 /// Returns how many of these results warn, for a line that does not name them; `None` if there are none.

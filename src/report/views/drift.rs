@@ -168,7 +168,7 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
             )
     }));
     notes::add_notes(&mut page, found.notes.iter());
-    let (exposures, _) = policy_results::split_standing_results(found.exposures, found.verbose);
+    let exposures = policy_results::named_results(found.exposures, found.verbose);
     policy_results::add_policy_results(&mut page, exposures);
     if let Some(told) = found.elsewhere.describe_unread() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
@@ -216,7 +216,7 @@ fn drift_headline(found: &DriftReport<'_>, style: TextStyle) -> TextLine {
     if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
         line = line.push_text(format!(" {dot} new {new}, known {known}, resolved {resolved}"));
     }
-    if let (_, Some(counted)) = policy_results::split_standing_results(found.exposures, found.verbose) {
+    if let Some(counted) = policy_results::count_unnamed(found.exposures, found.verbose) {
         line = line.push_styled(TextRole::Faint, format!(" {dot} {counted}"));
     }
     line

@@ -32,6 +32,7 @@ use crate::model::clock::Clock;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
+use crate::report::units::review::UnitsReview;
 use crate::workspace::unit::UnitName;
 
 /// Plans and applies the selected units, or destroys them.
@@ -130,15 +131,26 @@ fn show_plans(
     workspace: &Workspace,
     (planned, outcomes): (&WorkspacePlan, &[UnitOutcome]),
 ) -> Result<(), CliFailure> {
-    let shown = review::units_review(workspace, planned, outcomes, request.destroy);
-    let reports = session.report_files(&request.running.reports.wanted, workspace.reads());
-    reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
+    let shown = write_reports(session, request, workspace, (planned, outcomes))?;
     if !(session.ui.json || session.ui.ndjson) {
         review::show_units(session.ui, workspace, planned, &shown);
     }
     review::print_left_out(session.ui, workspace);
     review::print_left_out_readers(session.ui, planned);
     Ok(())
+}
+
+/// Writes the reports of the plans, and returns what they show.
+fn write_reports<'r>(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &'r Workspace,
+    (planned, outcomes): (&'r WorkspacePlan, &'r [UnitOutcome]),
+) -> Result<UnitsReview<'r>, CliFailure> {
+    let shown = review::units_review(workspace, planned, outcomes, request.destroy);
+    let reports = session.report_files(&request.running.reports.wanted, workspace.reads());
+    reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
+    Ok(shown)
 }
 
 /// Applies a set of saved plans: each unit only as its plan shows. A set can be applied again after a part of it failed:
@@ -191,9 +203,7 @@ pub(super) async fn apply_set(
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     planned.require_rights(&workspace)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
-    let shown = review::units_review(&workspace, &planned, &outcomes, set.destroy);
-    let reports = session.report_files(&request.running.reports.wanted, workspace.reads());
-    reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
+    write_reports(session, &request, &workspace, (&planned, &outcomes))?;
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);
     let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);
     let results = run.execute(session, &request).await?;

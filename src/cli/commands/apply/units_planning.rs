@@ -69,7 +69,7 @@ async fn resolve_unit(
     let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
     let overwrite = BTreeSet::new();
     let command = ApplyCommand::new(&context, project, &connection, &journal, request.running, &overwrite);
-    // It runs no plan, so that it has no policies.
+    // It runs no plan, so that it has no results.
     let applied = AppliedUnit { name: &one.unit.name, phases: &PhaseRuns::default() };
     let resolved = command.of_unit(applied).resolve_open_intents().await;
     ledger_io::close_after(journal, resolved).await

@@ -261,13 +261,6 @@ fn objects_to_remove<'s, 'a>(
     going
 }
 
-/// Returns the live objects that neither this stack nor another unit of the same run owns.
-fn strangers<'s, 'a>(joined: &'s JoinedState<'a>) -> impl Iterator<Item = &'a Object> + 's {
-    let elsewhere = &joined.inputs.options.planned_elsewhere;
-    let all = joined.unowned.iter().copied();
-    all.filter(|object| elsewhere.is_empty() || !elsewhere.contains(&object.key()))
-}
-
 /// Blocks the deletion of objects that objects outside this stack refer to.
 fn block_used_objects(
     joined: &JoinedState<'_>,
@@ -281,7 +274,7 @@ fn block_used_objects(
     if going.is_empty() {
         return;
     }
-    for object in strangers(joined) {
+    for object in joined.owned_by_no_unit() {
         let names = by.iter().filter(|(kind, _)| object.kind == *kind);
         let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
         let leaves = joined.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
@@ -304,7 +297,7 @@ fn block_nonempty_projects(
         return;
     }
     let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-    for object in strangers(joined).filter(|object| object.kind != kind.name) {
+    for object in joined.owned_by_no_unit().filter(|object| object.kind != kind.name) {
         if let Some(id) = object.project.as_deref().filter(|id| going.contains_key(id)) {
             inside.entry(id).or_default().push(object);
         }

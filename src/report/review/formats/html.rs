@@ -106,7 +106,7 @@ fn head_markup(of: &PlanReview<'_>, facts: &[String]) -> Markup {
             ul.facts { @for fact in facts { li { (fact) } } }
             p.quiet {
                 "fingerprint " code { (escape_text(&of.plan.fingerprint)) }
-                @if let Some(commit) = of.commit { " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) } (of.commit_suffix()) }
+                (commit_markup(of))
                 " · planned " time datetime=(of.plan.base.made_at) { (of.plan.base.made_at.strftime("%-d %b %Y %H:%M UTC")) }
             }
         }
@@ -128,6 +128,11 @@ fn toolbar_markup((all, dangerous): (usize, usize), counts: &[(Action, usize)]) 
             span.quiet.keys { kbd { "j" } kbd { "k" } " walk · " kbd { "f" } " filter · " kbd { "/" } " search" }
         }
     }
+}
+
+/// Returns the commit of a plan; nothing if it is not known.
+fn commit_markup(of: &PlanReview<'_>) -> Markup {
+    html! { @if let Some(commit) = of.commit { " · commit " code { (escape_text(&commit.short_id(12))) } (commit.suffix()) } }
 }
 
 /// Returns the failures, ambiguous intents and notes of an apply; nothing for other subjects.

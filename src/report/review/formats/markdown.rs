@@ -24,7 +24,7 @@ use super::mermaid;
 use crate::plan::model::change::{Drift, PolicyStatus};
 use crate::plan::model::due::DueTotal;
 use crate::report::groups::{self, PlanEntry};
-use crate::report::review::view::{self, DenialRemedies, PlanReview};
+use crate::report::review::view::{self, DenialRemedies, PlanReview, ReviewedCommit};
 use crate::report::run_report::RunReport;
 use crate::report::text::policy_results::PolicyGroup;
 use crate::report::text::style::TextStyle;
@@ -334,6 +334,8 @@ fn report_footer(of: &PlanReview<'_>) -> String {
 /// Returns the commit of a plan as a part of a last line, with whether it is all of what was planned; empty if it is not
 /// known.
 pub(super) fn commit_text(of: &PlanReview<'_>) -> String {
-    let short = |commit: &str| inline_code(&commit.chars().take(7).collect::<String>());
-    of.commit.map(|commit| format!(" · commit {}{}", short(commit), of.commit_suffix())).unwrap_or_default()
+    let text = |commit: ReviewedCommit<'_>| {
+        format!(" · commit {}{}", inline_code(&commit.short_id(7)), commit.suffix())
+    };
+    of.commit.map(text).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{format, judged, reviewed};
+use super::{commit, format, judged, reviewed};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
@@ -25,7 +25,7 @@ fn parsed(text: &str) -> Json {
 #[test]
 fn a_commit_of_other_characters_than_digits_is_shortened() {
     let plan = judged();
-    let reviewed = PlanReview { commit: Some("ä€ä€ä€ä€ä€"), ..reviewed(&plan) };
+    let reviewed = PlanReview { commit: Some(commit("ä€ä€ä€ä€ä€")), ..reviewed(&plan) };
     assert!(format("md").render_plan(&reviewed).contains("commit `ä€ä€ä€ä`"));
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::model::cel::policy::PolicyLevel;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
-use crate::report::review::{PlanReview, RepositoryRoot, ReviewFormat, ReviewSubject};
+use crate::report::review::{PlanReview, RepositoryRoot, ReviewFormat, ReviewSubject, ReviewedCommit};
 use crate::report::tests::plans;
 
 static ROOT: std::sync::LazyLock<RepositoryRoot> = std::sync::LazyLock::new(|| RepositoryRoot {
@@ -24,6 +24,11 @@ fn format(name: &str) -> ReviewFormat {
     *ReviewFormat::ALL.iter().find(|format| format.name() == name).unwrap()
 }
 
+/// A commit that has all that was planned.
+const fn commit(id: &str) -> ReviewedCommit<'_> {
+    ReviewedCommit { id, dirty: false }
+}
+
 /// A plan under review, in a repository where its stack is not at the root.
 fn reviewed(plan: &Plan) -> PlanReview<'_> {
     PlanReview {
@@ -31,8 +36,7 @@ fn reviewed(plan: &Plan) -> PlanReview<'_> {
         plan,
         registry: crate::kinds::REGISTRY,
         root: &ROOT,
-        commit: Some("3f9c2e1d00112233445566778899aabbccddeeff"),
-        dirty: false,
+        commit: Some(commit("3f9c2e1d00112233445566778899aabbccddeeff")),
         home: "shop.stead.yaml",
         command: Some(
             "stead -C infra -e prod apply --expect 7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567",

@@ -7,7 +7,9 @@ use maud::{Markup, html};
 
 use super::cards::{CardOptions, entry_card};
 use super::parts::{action_sign, escape_text};
-use super::{MAX_EXPANDED, alerts_markup, drift_markup, html_page, outputs_markup, toolbar_markup};
+use super::{
+    MAX_EXPANDED, alerts_markup, commit_markup, drift_markup, html_page, outputs_markup, toolbar_markup,
+};
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::formats::units::UnitsReport;
@@ -193,9 +195,7 @@ fn head_markup(of: &UnitsReport<'_>, facts: &[String]) -> Markup {
             ul.facts { @for fact in facts { li { (fact) } } }
             p.quiet {
                 "fingerprint " code { (escape_text(of.review.fingerprint)) }
-                @if let Some((plan, commit)) = first.and_then(|plan| Some((plan, plan.commit?))) {
-                    " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) } (plan.commit_suffix())
-                }
+                @if let Some(plan) = first { (commit_markup(plan)) }
                 @if let Some(made) = first.map(|plan| plan.plan.base.made_at) {
                     " · planned " time datetime=(made) { (made.strftime("%-d %b %Y %H:%M UTC")) }
                 }
