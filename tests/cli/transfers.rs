@@ -160,6 +160,45 @@ fn kdl_blocks_move_and_other_forms_are_refused() {
     stacks.exits(0, "b", "validate");
 }
 
+#[test]
+fn a_block_in_brackets_moves_into_lines_and_into_brackets() {
+    let block = "d: { size: 10, lifecycle: { protect: true } }";
+    let lines = "volume:\n  # The disk.\n  d:\n    size: 10\n";
+    for (from, to, code, moved) in [
+        (format!("volume: {{ {block} }}\n"), "", 0, format!("volume:\n  {block}\n")),
+        (
+            format!("volume: {{ a: {{ size: 1 }}, {block} }}\n"),
+            "volume: { e: { size: 2 } }\n",
+            0,
+            format!("volume: {{ e: {{ size: 2 }}, {block} }}\n"),
+        ),
+        (
+            format!("volume: {{ {block}, a: {{ size: 1 }} }}\n"),
+            "volume:\n  e: { size: 2 }\n",
+            0,
+            format!("volume:\n  e: {{ size: 2 }}\n  {block}\n"),
+        ),
+        (lines.to_owned(), "volume: { e: { size: 2 } }\n", 1, "volume: { e: { size: 2 } }\n".to_owned()),
+    ] {
+        let case = Case::new().file(".git", "");
+        case.write("a/stead.yaml", format!("stead: 1\nstack: a\n{from}"));
+        case.write("b/stead.yaml", format!("stead: 1\nstack: b\n{to}"));
+        let stacks = Stacks(case);
+        let run = stacks.exits(code, "a", "mv volume.d --to-stack ../b --yes");
+        let text = fs::read_to_string(stacks.0.path("b/stead.yaml")).unwrap();
+        assert!(text.contains(&moved), "{from}{to}{text}");
+        stacks.exits(0, "a", "validate");
+        stacks.exits(0, "b", "validate");
+        if code != 0 {
+            run.says(&["the other stack has its `volume` in brackets", "Nothing was written"]);
+            assert_eq!(
+                fs::read_to_string(stacks.0.path("a/stead.yaml")).unwrap(),
+                format!("stead: 1\nstack: a\n{from}")
+            );
+        }
+    }
+}
+
 /// Both stacks with the move of `database.orders` declared, not applied.
 fn declared() -> Stacks {
     let stacks = Stacks::new(SHOP, DATA);
@@ -312,6 +351,11 @@ fn an_interrupted_move_is_ended_by_the_next_apply_of_either_stack() {
             let stacks = declared();
             let last = stacks.0.cloud().last();
             leave_half_done(&stacks, written);
+            for directory in ["shop", "data"] {
+                let plan = stacks.0.run(&format!("-C {directory} plan --output json")).json();
+                let summary = ["create", "replace", "delete"].map(|action| plan["summary"][action].clone());
+                assert_eq!(summary, [0, 0, 0], "{written} {directory}: {plan:#}");
+            }
             // A plan has no lock, so it ends nothing, and changes nothing.
             if written < 3 {
                 stacks

@@ -4,6 +4,7 @@
 //! and parses the result. The invariant: the result means exactly what was requested, or nothing is changed.
 
 mod apply;
+mod bracketed_entry;
 mod content;
 mod instance;
 mod kdl;
@@ -19,6 +20,7 @@ mod yaml;
 
 pub use apply::apply_edits;
 pub(super) use apply::read_content;
+pub use bracketed_entry::bracketed_entry;
 pub use instance::{InstanceKeyPath, InstanceSource, find_instance};
 pub use list_entry::{entry_at, has_path};
 pub use literal::ConfigLiteral;
