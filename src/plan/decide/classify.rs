@@ -2,7 +2,7 @@
 //! and projects; out: decisions by resource number, and blockers. It runs twice where a name or a network
 //! passes from one resource to another: the first pass finds such pairs, the second decides with them.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::checks::{guards, kept_secrets};
 use super::deposed::DeposedObjects;
@@ -345,6 +345,10 @@ impl<'a> Classifier<'_, 'a> {
 
     fn is_frozen(&self, n: usize, subject: &ResourceState<'a>, blocks: &mut Blockers<'_, 'a>) -> bool {
         if !self.scope.contains(n) {
+            return true;
+        }
+        // The blocker of the move says so.
+        if self.joined.declared.is_between_stacks(subject.address) {
             return true;
         }
         if self.asked.contains(subject.address) {

@@ -2,7 +2,9 @@
 //! `resolve::resolve_moves` computes it; every later phase reads it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
 
 use crate::config::stack::declarations::{RemovedAction, RemovedDeclaration, TransferDirection};
 use crate::config::stack::model::Stack;
@@ -40,6 +42,8 @@ pub(in crate::plan) struct ResolvedDeclarations<'a> {
     pub between_stacks: Vec<StackMove>,
     /// Moves that cannot be made.
     pub impossible: Vec<ImpossibleMove>,
+    /// The addresses of this stack in moves between stacks that were interrupted or cannot be made.
+    halted: Vec<Address>,
 }
 
 /// The origin of a moved entry.
@@ -74,6 +78,13 @@ impl<'a> ResolvedDeclarations<'a> {
         }
         self.between_stacks.clone_from(&transfers.moves);
         self.impossible.extend(transfers.blocked.iter().cloned());
+        self.halted.extend(transfers.blocked.iter().map(|one| one.address.clone()));
+    }
+
+    /// Returns whether a move of an address between two stacks was interrupted, or cannot be made: until that is resolved,
+    /// its object is neither changed nor deleted, and none is created.
+    pub fn is_between_stacks(&self, address: &Address) -> bool {
+        self.halted.iter().any(|halted| address.is_within(halted))
     }
 
     /// Returns the ledger after all moves, with its serial unchanged. If the ledger forbids one, it is reported
