@@ -16,9 +16,12 @@
 #[path = "../kill/cloud.rs"]
 mod cloud;
 mod contract;
+mod gate;
 mod http;
 mod lax;
 mod moto;
+#[cfg(all(feature = "postgres", feature = "s3"))]
+mod moves;
 mod people;
 mod postgres;
 mod races;

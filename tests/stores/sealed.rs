@@ -1,11 +1,9 @@
 //! MACs of ledgers in real servers: added and changed by the real program, which is killed at each point.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 use stead::ledger::integrity::export;
 use stead::ledger::journal::record::Record;
@@ -18,87 +16,13 @@ use stead::model::values::value::Attributes;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::gate::Gate;
 use crate::postgres::administer;
 use crate::server::Database;
 use crate::state_server::StateServer;
 
 /// Every fourth message of the program is one before which it is killed: a write and what follows it take more.
 const EACH: u32 = 4;
-
-/// A death that is to come.
-struct Death {
-    /// Messages that pass until then.
-    left: u32,
-    /// The program, once it runs.
-    program: Option<u32>,
-    done: bool,
-}
-
-/// Passes everything on to a server; before a message of the program, kills it and passes no more on.
-#[derive(Default)]
-struct Gate {
-    death: Mutex<Option<Death>>,
-    known: Condvar,
-}
-
-impl Gate {
-    /// Opens one before an address; returns the port.
-    fn before(to: &str) -> (Arc<Self>, u16) {
-        let (gate, to) = (Arc::new(Self::default()), to.to_owned());
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let shared = Arc::clone(&gate);
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let (gate, server) = (Arc::clone(&shared), TcpStream::connect(&to).unwrap());
-                let (mut from, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-                std::thread::spawn(move || {
-                    let _ = std::io::copy(&mut from, &mut back);
-                    let _ = back.shutdown(Shutdown::Write);
-                });
-                std::thread::spawn(move || gate.pass(client, server));
-            }
-        });
-        (gate, port)
-    }
-
-    fn pass(&self, mut client: TcpStream, mut server: TcpStream) {
-        let mut buffer = vec![0; 1 << 16];
-        while let Ok(count @ 1..) = client.read(&mut buffer) {
-            if self.kills() || server.write_all(&buffer[..count]).is_err() {
-                break;
-            }
-        }
-        let _ = server.shutdown(Shutdown::Write);
-    }
-
-    /// Kills the program if this is the message; tells whether it is dead.
-    fn kills(&self) -> bool {
-        let mut death = self.death.lock().unwrap();
-        match death.as_mut() {
-            None => return false,
-            Some(death) if death.left > 0 => {
-                death.left -= 1;
-                return false;
-            }
-            Some(_) => {}
-        }
-        let unknown =
-            |death: &mut Option<Death>| death.as_ref().is_some_and(|death| death.program.is_none());
-        let mut death = self.known.wait_while(death, unknown).unwrap();
-        let Some(death) = death.as_mut() else { return false };
-        if !std::mem::replace(&mut death.done, true) {
-            let program = death.program.unwrap().to_string();
-            assert!(Command::new("kill").args(["-9", &program]).status().unwrap().success());
-        }
-        true
-    }
-
-    fn set(&self, death: Option<Death>) {
-        *self.death.lock().unwrap() = death;
-        self.known.notify_all();
-    }
-}
 
 /// A place, reached through a gate, and what the program needs to use it.
 struct Place {
@@ -151,16 +75,7 @@ impl Place {
 
     /// Runs a command that is killed before a message; tells whether it was.
     fn killed(&self, at: u32, stack: &str, key: &str, args: &str) -> bool {
-        self.gate.set(Some(Death { left: at, program: None, done: false }));
-        let mut child =
-            self.command(stack, key, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        if let Some(death) = self.gate.death.lock().unwrap().as_mut() {
-            death.program = Some(child.id());
-        }
-        self.gate.known.notify_all();
-        let ended = child.wait().unwrap();
-        self.gate.set(None);
-        ended.code().is_none()
+        self.gate.kill(self.command(stack, key, args), at)
     }
 
     /// Begins a ledger without MACs that owns something.

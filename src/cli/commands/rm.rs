@@ -1,10 +1,11 @@
 //! `stead rm`: removes a block, and records whether its object is deleted or forgotten. Edits files only: the next
 //! apply carries it out. The edited stack is loaded before it is written, and no other resource may change.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::slice;
 
 use clap::{ArgGroup, Args};
+use foldhash::HashSet;
 
 use super::mv::address::{VALUE_SECTIONS, find_block, list_entry_attribute};
 use super::mv::declared::MovableDeclaration;

@@ -409,6 +409,6 @@ fn secret_sink<'p>(project: &'p LoadedStack, address: &str) -> Option<&'p Secret
             SecretOrigin::Generated { deliver, .. } => deliver.as_ref(),
             SecretOrigin::Source(_) => None,
         },
-        None => project.stack.resources.get(address)?.deliver_secret.as_ref(),
+        None => project.stack.resources.get(address)?.deliver_secret.as_deref(),
     }
 }

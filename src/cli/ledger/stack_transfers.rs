@@ -99,7 +99,7 @@ async fn add_transfer(
         return Ok(());
     }
     let peer = find_peer(project, transfer)?;
-    let mut other = read_peer(project, &peer).await?;
+    let mut other = read_peer(&peer).await?;
     if let Some(lost) = lost_transfer(ledger, &other, transfer) {
         found.blocked.push(lost);
         return Ok(());
@@ -245,9 +245,9 @@ fn trial_transfer(
 }
 
 /// Reads the ledger of the other stack; an empty one if it does not exist.
-async fn read_peer(project: &LoadedStack, peer: &PeerStack) -> Result<Ledger, CliFailure> {
+async fn read_peer(peer: &PeerStack) -> Result<Ledger, CliFailure> {
     let (name, environment) = (&peer.stack.name, &peer.stack.environment.name);
-    let key = open::seal_key(&project.settings)?;
+    let key = open::seal_key(&peer.settings)?;
     let read = CommandStore::read(&peer.place, name, environment, key.as_ref()).await;
     let read = read.map_err(|error| {
         let failure = CliFailure::from(error);
@@ -342,7 +342,7 @@ pub(in crate::cli) async fn make_moves(
             force: None,
             vouched: &[],
         };
-        let opened = ledger_io::open_at(&project.settings, who, &peer.place, &terms).await;
+        let opened = ledger_io::open_at(&peer.settings, who, &peer.place, &terms).await;
         let other = opened.map_err(|failure| CliFailure {
             message: format!("{}: {}", peer.label(), failure.message),
             ..failure
@@ -362,8 +362,8 @@ async fn make_move(
     (peer, planned): (&PeerStack, &StackMove),
 ) -> Result<(), CliFailure> {
     let marks = super::high_water_mark::HighWaterMarkStore::new(
-        &project.settings,
-        open::seal_key(&project.settings)?,
+        &peer.settings,
+        open::seal_key(&peer.settings)?,
         &peer.place,
         (&peer.stack.name, &peer.stack.environment.name),
     );

@@ -4,7 +4,7 @@
 //! location is followed only if it is a directory or the configured backend.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::ledger_io::{self, LedgerOpenOptions};
 use super::open::{self, CommandStore};
@@ -38,6 +38,8 @@ pub(in crate::cli) struct PeerStack {
     pub(in crate::cli) directory: PathBuf,
     /// Its configuration.
     pub(in crate::cli) stack: Stack,
+    /// The settings by which its ledger is found and opened.
+    pub(in crate::cli) settings: Settings,
     /// Location of its ledger.
     pub(in crate::cli) place: LedgerLocation,
     /// Whether it has the entry that belongs to the declaration.
@@ -103,14 +105,14 @@ impl PeerStack {
             // The command line sets variables of this stack; the other one may not have them.
             vars: BTreeMap::new(),
             var_files: Vec::new(),
-            ..project.settings.clone()
+            ..project.settings.of_peer(&stack_files::full_path(&directory), &environment).clone()
         };
         let other = LoadedStack::open(&settings).map_err(failed)?;
-        let place = ledger_settings::ledger_location(&project.settings, &other.stack, &directory)
-            .map_err(failed)?;
+        let place =
+            ledger_settings::ledger_location(&settings, &other.stack, &directory).map_err(failed)?;
         check_blocks(transfer, &other.stack)?;
         let has_entry = check_entries(transfer, project, &other)?;
-        Ok(Self { directory, stack: other.stack, place, has_entry })
+        Ok(Self { directory, stack: other.stack, settings, place, has_entry })
     }
 
     /// Returns the path from its directory to that of this stack, as an entry of it names this stack.
@@ -211,30 +213,36 @@ pub(in crate::cli) struct RecordedPeers<'a> {
 }
 
 impl RecordedPeers<'_> {
-    /// Returns the locations where the other ledger may be, the most likely one first.
-    fn candidates(&self, peer: &LedgerPeer) -> Vec<LedgerLocation> {
-        let settings = &self.project.settings;
-        let place_in =
-            |directory: &Path| ledger_settings::place_of(settings, (&peer.stack, false), directory).ok();
+    /// Returns the settings by which the other ledger is opened, and the locations where it may be, the most likely one
+    /// first.
+    fn candidates(&self, peer: &LedgerPeer) -> (&Settings, Vec<LedgerLocation>) {
         let beside =
             peer.directory.as_ref().map(|directory| self.project.directory.join(directory.as_str()));
-        let mut found: Vec<LedgerLocation> =
-            beside.iter().filter_map(|directory| place_in(directory)).collect();
+        let own = &self.project.settings;
+        let settings = beside
+            .as_ref()
+            .map_or(own, |directory| own.of_peer(&stack_files::full_path(directory), &peer.environment));
+        let place_in =
+            |directory: &PathBuf| ledger_settings::place_of(settings, (&peer.stack, false), directory).ok();
+        let mut found: Vec<LedgerLocation> = beside.iter().filter_map(place_in).collect();
         // A recorded directory is on this machine; another recorded backend could be anyone's.
         let recorded = LedgerLocation::parse(&peer.location).ok();
         found.extend(recorded.filter(|place| matches!(place, LedgerLocation::Directory(_))));
         found.dedup();
-        found
+        (settings, found)
     }
 
-    async fn find(&self, peer: &LedgerPeer) -> Result<Option<(LedgerLocation, Ledger)>, StoreError> {
-        let key =
-            open::seal_key(&self.project.settings).map_err(|failure| unreachable_peer(peer, &failure))?;
-        for place in self.candidates(peer) {
+    async fn find(
+        &self,
+        peer: &LedgerPeer,
+    ) -> Result<Option<(&Settings, LedgerLocation, Ledger)>, StoreError> {
+        let (settings, places) = self.candidates(peer);
+        let key = open::seal_key(settings).map_err(|failure| unreachable_peer(peer, &failure))?;
+        for place in places {
             let read = CommandStore::read(&place, &peer.stack, &peer.environment, key.as_ref()).await;
             match read {
                 Ok(Some(ledger)) if ledger.identity.lineage == peer.lineage => {
-                    return Ok(Some((place, ledger)));
+                    return Ok(Some((settings, place, ledger)));
                 }
                 Ok(_) | Err(StoreError::Foreign { .. }) => {}
                 Err(error) => return Err(error),
@@ -252,18 +260,18 @@ impl PeerLedgers for RecordedPeers<'_> {
     type Store = CommandStore;
 
     async fn read(&self, peer: &LedgerPeer) -> Result<Option<Ledger>, StoreError> {
-        Ok(self.find(peer).await?.map(|(_, ledger)| ledger))
+        Ok(self.find(peer).await?.map(|(.., ledger)| ledger))
     }
 
     async fn open(&self, peer: &LedgerPeer) -> Result<Journal<CommandStore>, StoreError> {
-        let Some((place, _)) = self.find(peer).await? else {
+        let Some((settings, place, _)) = self.find(peer).await? else {
             let reason = format!("there is no ledger of {peer} with the recorded identity");
             return Err(StoreError::Shared { action: "open", place: peer.location.clone(), reason });
         };
         let identity = LedgerIdentity::new_random(&peer.stack, &peer.environment, &SystemRandom);
         let terms =
             LedgerOpenOptions { identity: &identity, effect: self.effect, force: None, vouched: &[] };
-        let opened = ledger_io::open_at(&self.project.settings, self.who, &place, &terms).await;
+        let opened = ledger_io::open_at(settings, self.who, &place, &terms).await;
         opened.map_err(|failure| unreachable_peer(peer, &failure))
     }
 }

@@ -5,7 +5,8 @@ pub(in crate::cli) mod rows;
 pub(in crate::cli) mod unit_settings;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
 
@@ -93,6 +94,9 @@ pub struct Settings {
     /// Database in which workers share their runs, as the user wrote it, possibly with a password; `None` uses the
     /// backend.
     pub runs: Option<String>,
+    /// The settings of the other units of the command, if they have several profiles: a move finds the ledger of the other
+    /// stack by them. Empty in a command on one stack, whose settings hold for the others, too.
+    pub(in crate::cli) peers: PeerSettings,
     /// Whether the outcome of every lost request must be resolved by the user, as with `--strict`.
     pub strict: bool,
     /// Directory for the user's state that outlives a run: `STEAD_STATE_DIR`, or the platform's default. `None` for
@@ -117,6 +121,16 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether times and internal details are printed, too (`-vv`).
     pub very_verbose: bool,
+}
+
+/// The settings of units, by the full path of the stack's directory and the environment.
+pub(in crate::cli) type PeerSettings = Arc<BTreeMap<(PathBuf, Name), Settings>>;
+
+impl Settings {
+    /// Returns the settings by which the ledger of another stack is found: those of its unit, else these.
+    pub(in crate::cli) fn of_peer(&self, directory: &Path, environment: &Name) -> &Self {
+        self.peers.get(&(directory.to_owned(), environment.clone())).unwrap_or(self)
+    }
 }
 
 /// Settings of policies.
@@ -267,6 +281,7 @@ pub fn merge(
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
         backend: choose_backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
         runs: text("STEAD_RUNS").or(profile.runs),
+        peers: PeerSettings::default(),
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state_directory(variables),

@@ -181,7 +181,7 @@ fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> 
 /// The first undefined program.
 pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailure> {
     let resources = project.stack.resources.values();
-    let shown = resources.filter_map(|one| Some((one.address.to_string(), one.deliver_secret.as_ref()?)));
+    let shown = resources.filter_map(|one| Some((one.address.to_string(), one.deliver_secret.as_deref()?)));
     let made =
         project.stack.deferred_secrets.iter().filter_map(|(name, deferred)| match &deferred.origin {
             SecretOrigin::Generated { deliver: Some(sink), .. } => Some((format!("vars.{name}"), sink)),

@@ -199,7 +199,7 @@ pub(in crate::cli) async fn adopt_delivered(
         if resource.kind.shown_once.is_none() || entry.is_none() || kept {
             continue;
         }
-        match secret_sinks::read_delivered_secret(project, resource.deliver_secret.as_ref()) {
+        match secret_sinks::read_delivered_secret(project, resource.deliver_secret.as_deref()) {
             Some(secret) => records.extend(kept_secret_record(&ledger, address.as_str(), None, &secret)?),
             None if resource.kind.reveal().is_some() => {}
             None => missing.push(address.as_str()),

@@ -85,7 +85,7 @@ pub(in crate::cli) fn delivery_record(
 }
 
 fn sink_of<'a>(project: &'a LoadedStack, address: &Address) -> Option<&'a SecretSink> {
-    project.stack.resources.get(address)?.deliver_secret.as_ref()
+    project.stack.resources.get(address)?.deliver_secret.as_deref()
 }
 
 /// Returns whether the secret of a resource is delivered to a sink, or stored in the ledger.
@@ -100,7 +100,7 @@ pub(in crate::cli) fn undelivered_secrets<'a>(
     rescue: &'a RecoveryFile,
 ) -> impl Fn(&Address, &str) -> Option<Secret> + 'a {
     move |address, id| {
-        project.stack.resources.get(address)?.deliver_secret.as_ref()?;
+        project.stack.resources.get(address)?.deliver_secret.as_deref()?;
         rescue.kept_secret((address, id))
     }
 }

@@ -1,7 +1,10 @@
 //! A unit with its resolved stack, or the reason why it has none.
 
+use std::sync::Arc;
+
+use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::Settings;
+use crate::cli::process::settings::{PeerSettings, Settings};
 use crate::cli::stack::project::LoadedStack;
 use crate::config::stack::model::Stack;
 use crate::workspace::graph::UnitGraph;
@@ -21,8 +24,32 @@ pub(in crate::cli) fn loaded_stack(unit: &WorkspaceUnit) -> Option<&Stack> {
     unit.loaded.as_ref().ok().map(|project| &project.stack)
 }
 
-/// Sorts units by wave, name and directory.
-pub(super) fn sort_by_wave(loaded: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
+/// Sorts units by wave, name and directory, and gives each the settings of the others.
+pub(super) fn arrange_units(units: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
+    with_settings_of_peers(sort_by_wave(units))
+}
+
+/// Gives each unit the settings of the others, if they have several profiles: a stack moves objects to another one, whose
+/// ledger may be in another backend.
+fn with_settings_of_peers(mut units: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
+    let profile = |one: &WorkspaceUnit| one.settings.profile.clone();
+    if units.windows(2).all(|pair| profile(&pair[0]) == profile(&pair[1])) {
+        return units;
+    }
+    let key = |one: &WorkspaceUnit| {
+        (stack_files::full_path(&one.settings.dir), one.unit.name.environment.clone())
+    };
+    let peers: PeerSettings = Arc::new(units.iter().map(|one| (key(one), one.settings.clone())).collect());
+    for one in &mut units {
+        one.settings.peers = Arc::clone(&peers);
+        if let Ok(loaded) = &mut one.loaded {
+            loaded.settings.peers = Arc::clone(&peers);
+        }
+    }
+    units
+}
+
+fn sort_by_wave(loaded: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
     let units: Vec<Unit> = loaded.iter().map(|one| one.unit.clone()).collect();
     let mut by_wave: Vec<_> = UnitGraph::new(&units).waves.into_iter().zip(loaded).collect();
     by_wave.sort_by(|(wave, one), (other, another)| {

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
-use super::loaded_unit::{WorkspaceUnit, sort_by_wave};
+use super::loaded_unit::{WorkspaceUnit, arrange_units};
 use super::removed_units::{self, EmptiedUnits, KnownStacks, RemovedUnits};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::files::stack_files::{self, SharedRoot};
@@ -315,7 +315,7 @@ impl LoadedRepository {
                 format!("{name} was removed from the repository, and keeps its objects. To delete them: stead apply --all --remove {name}")
             }));
         }
-        let units = sort_by_wave(self.units.into_iter().chain(removed.units).collect());
+        let units = arrange_units(self.units.into_iter().chain(removed.units).collect());
         let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
         let graph = UnitGraph::new(&listed);
         let changed = self.changes.as_ref().map(|changes| {

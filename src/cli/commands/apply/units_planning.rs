@@ -1,6 +1,6 @@
 //! The plans of many units for an apply. In: the selected units, and the fingerprint that was approved. Out: their plans. What
 //! an earlier attempt left open is resolved first where a plan depends on it: an object whose creation was interrupted may
-//! look like one of somebody else until then. Sends only reads.
+//! look like one of somebody else until then, and an interrupted move blocks both of its stacks. Sends only reads.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,14 @@ use super::unit_apply::ApplyCommand;
 use super::unit_outcome::{AppliedUnit, PhaseRuns};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::ledger::stack_transfers;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::units::Workspace;
 
-/// Plans the selected units, after requests that an earlier attempt left open are resolved; not where the plans are the
+/// Plans the selected units, after requests and moves that an earlier attempt left open are resolved; not where the plans are the
 /// approved ones as they are.
 ///
 /// # Errors
@@ -28,7 +29,7 @@ pub(super) async fn plan_for_apply(
 ) -> Result<WorkspacePlan, CliFailure> {
     let planned = Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await?;
     let is_approved = request.expected.is_some_and(|expected| *expected == planned.fingerprint);
-    let is_open = |unit: &PlannedUnit| !unit.ledger.intents.is_empty();
+    let is_open = |unit: &PlannedUnit| !unit.ledger.intents.is_empty() || unit.ledger.transfers.is_open();
     let is_blocked = |unit: &PlannedUnit| unit.plan.is_blocked(&BTreeSet::new());
     let open: Vec<usize> =
         planned.planned().filter(|(_, unit)| is_open(unit)).map(|(number, _)| number).collect();
@@ -67,6 +68,11 @@ async fn resolve_unit(
     let context = session.for_unit(&one.settings);
     let expected = ExpectedLedger::for_apply(request.running.accept_older_ledger);
     let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
+    let finished =
+        stack_transfers::finish_interrupted((&context.ui, &context.who), project, &connection, &journal);
+    if let Err(failure) = Box::pin(finished).await {
+        return ledger_io::close_after(journal, Err(failure)).await;
+    }
     let overwrite = BTreeSet::new();
     let command = ApplyCommand::new(&context, project, &connection, &journal, request.running, &overwrite);
     // It runs no plan, so that it has no results.

@@ -3,11 +3,12 @@
 //! own objects, at the commit that the tree names.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use foldhash::HashMap;
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 
