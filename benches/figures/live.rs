@@ -68,7 +68,7 @@ impl Emulator {
     }
 
     /// `(requests, 429 answers, requests that could change something)` after a number.
-    fn since(&self, seq: u64) -> (usize, usize, usize, u64) {
+    pub fn since(&self, seq: u64) -> (usize, usize, usize, u64) {
         let (mut all, mut limited, mut changing, mut last) = (0, 0, 0, seq);
         loop {
             let log = self.request("GET", &format!("/_emulator/requests?since={last}"), &Value::Null);

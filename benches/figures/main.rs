@@ -20,6 +20,7 @@ mod live;
 mod offline;
 mod stacks;
 mod time;
+mod units;
 
 use std::path::Path;
 
@@ -31,6 +32,7 @@ const FIGURES: &[(&str, fn())] = &[
     ("plan-new", plan_new),
     ("growth", growth),
     ("plan-live", live::plan_live),
+    ("plan-units", units::plan_units),
     ("apply", live::apply),
     ("journal", journal::journal),
     ("emulator", live::emulator),

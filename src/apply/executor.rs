@@ -2,11 +2,12 @@
 //! skipped, or the run is stopped. Out: the outcome of each resource. Every started step ends with an event.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use futures_util::StreamExt;
 use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;

@@ -2,8 +2,10 @@
 //! the outputs, and what the history keeps of the run. Only the watched creations change the ledger.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::event::{Outcome, StepError};
 use super::request_encoding::seal_parts;

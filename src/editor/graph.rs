@@ -4,8 +4,9 @@
 mod svg;
 mod text;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
+use foldhash::{HashMap, HashMapExt};
 use serde::Serialize;
 
 pub use self::svg::render_svg;

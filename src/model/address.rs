@@ -8,12 +8,16 @@ pub mod name_map;
 use std::borrow::Borrow;
 use std::fmt;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
 /// A short immutable string that is cheap to clone: names, keys, attribute names.
 pub type Name = SmolStr;
+
+/// Values by name or address, in the order in which they were inserted.
+pub type OrderedMap<K, V> = IndexMap<K, V, foldhash::fast::RandomState>;
 
 /// The dotted path of a resource: `vm.web`, `vm.web.a`, `database.main.users.reporting`.
 ///

@@ -11,10 +11,11 @@ pub mod secret_heuristics;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Bound;
 
+use foldhash::{HashSet, HashSetExt};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value as Json;

@@ -1,9 +1,10 @@
 //! `RunReport`: the result of an apply for its reports: of each step, and of each resource. Built from the executor's
 //! outcome and the events that the command saw.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt};
 use jiff::Timestamp;
 
 use super::text::phrases;

@@ -5,8 +5,9 @@
 pub mod transfer_claims;
 mod unit_claims;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::{HashMap, HashMapExt};
 use ipnet::Ipv4Net;
 
 use self::unit_claims::{Claimant, RemovalUse, add_pair, equal_sides};

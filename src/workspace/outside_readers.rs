@@ -2,7 +2,9 @@
 //! not selected, and the plans of those that are. Out: by unit, who still uses it and how. A unit uses an object if its
 //! ledger has the object's id; it reads outputs if its files say so, and it still has objects. Pure.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::graph::UnitGraph;
 use super::selection::SelectionLimits;

@@ -315,7 +315,7 @@ fn facts_that_the_ledger_did_not_record_are_replayed_by_the_next_run() {
 fn a_secret_that_did_not_reach_its_sink_is_read_and_delivered_again() {
     let user = "database.main.users.app";
     let mut aim = Aim::build(shop());
-    aim.stack.resources[user].deliver_secret = Some(SecretSink::File("app.password".to_owned()));
+    aim.stack.resources[user].deliver_secret = Some(Box::new(SecretSink::File("app.password".to_owned())));
     aim.sink_is_full = true;
     let outside = Rc::new(beginning(&aim.stack));
     process(&outside, &aim, 1).unwrap();

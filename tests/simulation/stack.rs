@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
 use stead::apply::context::{ArchiveChunks, ArchivePacker, PackError};
 use stead::config::stack::declarations::Declarations;
 use stead::config::stack::model::{
     AttributeSetting, ConfirmationMode, Environment, Lifecycle, Resource, Stack,
 };
 use stead::kinds::REGISTRY;
-use stead::model::address::Address;
+use stead::model::address::{Address, OrderedMap};
 use stead::model::expression::{Expression, Reference};
 use stead::model::source::{Source, SourceId, Sources, Span};
 use stead::model::values::value::Value;
@@ -102,7 +101,7 @@ impl Builder {
         let mut sources = Sources::default();
         sources.add(Source::new("sim.yaml", "sim\n"));
         let project = self.resources.iter().find(|r| r.kind.name == "project").map(|r| r.address.clone());
-        let resources: IndexMap<_, _> =
+        let resources: OrderedMap<_, _> =
             self.resources.into_iter().map(|resource| (resource.address.clone(), resource)).collect();
         Stack {
             name: "sim".into(),

@@ -23,10 +23,11 @@
 //! as from the list of a single stack. It must not be shared between accounts.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use futures_util::lock::{Mutex, OwnedMutexGuard};
 
 use crate::apply::event::StepError;

@@ -3,7 +3,9 @@
 //! that a policy denies, and none for one that a mandatory policy still cannot decide.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::apply::event::{ApplyEvent, StepError};
 use crate::apply::step::operation_gerund;

@@ -10,9 +10,9 @@
 //! its page, unless a row below it was removed: so a pass over a growing list still shows the state at its first page.
 //! Inconsistent pages are read again; an unprovable pass is accepted when two passes agree.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
+use foldhash::HashSet;
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
 

@@ -2,10 +2,11 @@
 //! absence counts only while the object's project is visible: a lost permission hides an object, too.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use thiserror::Error;
 use tokio::sync::Mutex;
 

@@ -1,7 +1,7 @@
 //! Status of the addresses that declarations name: how many resources each one denotes, or why it denotes none. In:
 //! an address of the stack. Out: its `AddressStatus`, and the diagnostics for addresses that do not fit the blocks.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::config::codes;
 use crate::config::resolve::context::block_index::{BlockExpansion, ModuleExpansion};

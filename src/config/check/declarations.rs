@@ -3,7 +3,7 @@
 //! In: the lists of the stack and of its modules. Out: `Declarations` that are consistent with the blocks; a wrong
 //! entry is reported, and absent. The plan compares them with the ledger later.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
 use super::moves::resolve_moves;

@@ -1,7 +1,7 @@
 //! Dependency cycles between resources. In: the resolved resources. Out: a diagnostic for each cycle, with the span
 //! of each reference in it. Without a cycle, the plan can order all steps.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::config::codes;
 use crate::config::stack::model::Resource;

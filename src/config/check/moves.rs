@@ -4,7 +4,9 @@
 //! for those whose end was removed. An entry of a caller names an object in a module by the module's address at
 //! that time; it also holds for the module's later addresses.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
 use crate::config::codes;

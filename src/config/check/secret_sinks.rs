@@ -99,7 +99,7 @@ pub(in crate::config) fn sink_uses(
     spans: &BTreeMap<Name, Span>,
 ) -> Vec<SinkUse> {
     let of_resources = resources.iter().filter_map(|resource| {
-        let sink = resource.deliver_secret.clone()?;
+        let sink = resource.deliver_secret.as_deref()?.clone();
         let span = spans.get(resource.address.as_str()).copied().unwrap_or(resource.span);
         Some(SinkUse { address: Name::new(resource.address.as_str()), sink, span })
     });

@@ -2,8 +2,9 @@
 //! kinds. Out: diagnostics with the code of each rule. A value that is not known yet passes every rule: the plan
 //! and the service check it again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::{HashMap, HashMapExt};
 use ipnet::Ipv4Net;
 use rust_decimal::Decimal;
 

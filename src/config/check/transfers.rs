@@ -4,7 +4,7 @@
 //! In: the entries of the stack, with addresses of both stacks. Out: those that are consistent with this stack's blocks
 //! and with its other declarations; a wrong entry is reported, and absent.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
 use crate::config::stack::declarations::{

@@ -1,7 +1,9 @@
 //! Redaction of variable files in diagnostics. Variable files contain secrets, and readers of a diagnostic may not be
 //! allowed to see them: a message names the path and line of such a file, but shows neither the line nor a value. Pure.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+
+use foldhash::HashSet;
 
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::config::syntax::limits;

@@ -1,7 +1,7 @@
 //! Expansion of anchors, aliases and merge keys, because KDL has none. In: an outline of YAML; out: the same
 //! content without them. The parser has limited what aliases expand to.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::outline::{Outline, OutlineItem, OutlineValue, OutlineValueKind, TriviaLine};
 

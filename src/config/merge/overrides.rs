@@ -5,7 +5,9 @@
 //! of a module are written once for several resources, so they are replaced while each resource is resolved.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;

@@ -75,7 +75,7 @@ fn values_by_name<'d>(
     let setting = |expression: &Expression, span: Span, set_by: Option<&Name>| AttributeSetting {
         expression: expression.clone(),
         span,
-        set_by: set_by.cloned(),
+        set_by: set_by.cloned().map(Box::new),
         parts: None,
         directory: None,
         exclusive: false,

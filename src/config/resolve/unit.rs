@@ -80,10 +80,12 @@ pub(in crate::config) fn resolve_unit<'d>(
     // The blocks of the modules come in between, so there are two ranges.
     let first = units.blocks.blocks().len();
     declare_waiting(&mut block_declarer(context, scope, units), waiting);
+    // Taken out meanwhile, as the evaluator borrows the units.
+    let mut resources = std::mem::take(&mut units.resources);
     for blocks in [own, first..units.blocks.blocks().len()] {
-        let resources = resolve_blocks(&units.evaluator(context, scope), blocks);
-        units.resources.extend(resources);
+        resolve_blocks(&units.evaluator(context, scope), blocks, &mut resources);
     }
+    units.resources = resources;
     let evaluator = units.evaluator(context, scope);
     let lookups = resolve_lookups(&evaluator, &merged.data);
     let ((moved, transfers), removed) = (read_moves(&evaluator, merged), read_removals(&evaluator, merged));

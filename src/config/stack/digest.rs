@@ -143,7 +143,7 @@ fn resource_digest_input(resource: &Resource) -> ResourceDigestInput<'_> {
             .map(|time| time.map(|time| time.as_secs())),
         depends_on: &resource.depends_on,
         project: resource.project.as_ref().map(Expression::to_digest_form),
-        deliver_secret: resource.deliver_secret.as_ref().map(seen_sink),
+        deliver_secret: resource.deliver_secret.as_deref().map(seen_sink),
         exclusive: resource
             .attributes
             .iter()

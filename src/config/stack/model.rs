@@ -4,12 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use indexmap::IndexMap;
-
 use super::declarations::Declarations;
 use crate::config::codes;
 use crate::model::address::name_map::NameMap;
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, OrderedMap};
 use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, Expression};
@@ -27,7 +25,7 @@ pub struct Stack {
     /// All environments that it declares, sorted; empty if it declares none.
     pub environments: Vec<Name>,
     /// Resources by address, in address order.
-    pub resources: IndexMap<Address, Resource>,
+    pub resources: OrderedMap<Address, Resource>,
     /// Values to print after an apply.
     pub outputs: BTreeMap<Name, Output>,
     /// The only `project` block, to which project-scoped resources belong; `None` if
@@ -141,7 +139,7 @@ pub struct Resource {
     /// Project of the resource; `None` if the block does not name one.
     pub project: Option<Expression>,
     /// Sink for the secret that the service shows only once; `None` if the block has none.
-    pub deliver_secret: Option<SecretSink>,
+    pub deliver_secret: Option<Box<SecretSink>>,
     /// Exposures that its author allows.
     pub allowed_exposures: Vec<AllowedExposure>,
     /// Span of the block's key.
@@ -157,11 +155,11 @@ pub struct AttributeSetting {
     pub span: Span,
     /// What decided the value besides this span, such as `vars.size, set by environments.prod`; `None` if
     /// the span alone does.
-    pub set_by: Option<Name>,
+    pub set_by: Option<Box<Name>>,
     /// The origins of the entries of a written map; `None` if all of it has one origin.
     pub parts: Option<Box<MapEntries>>,
     /// Source directory whose digest the value is, relative to the stack's directory; `None` for any other value.
-    pub directory: Option<Name>,
+    pub directory: Option<Box<Name>>,
     /// Whether the value is an exclusive open map: live keys that it does not name are removed.
     pub exclusive: bool,
 }
@@ -198,14 +196,14 @@ impl AttributeSetting {
             let Some((outer, _)) = way.rsplit_once('.') else { break };
             way = outer;
         }
-        (self.span, self.set_by.as_ref())
+        (self.span, self.set_by.as_deref())
     }
 
     /// Returns what decided the value or the first of its parts, besides their spans; `None` if their spans alone do.
     #[must_use]
     pub fn decided_by(&self) -> Option<&Name> {
         let mut parts = self.parts.iter().flat_map(|parts| parts.values());
-        self.set_by.as_ref().or_else(|| parts.find_map(|part| part.set_by.as_ref()))
+        self.set_by.as_deref().or_else(|| parts.find_map(|part| part.set_by.as_ref()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Mapping with unique keys, built while a file is parsed.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::document::DocumentEntry;
 use crate::model::address::Name;

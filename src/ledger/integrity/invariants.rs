@@ -1,7 +1,6 @@
 //! Invariants of a whole ledger: the guarantees of replay, checked for a ledger that was not replayed. Pure.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt};
 use uuid::Uuid;
 
 use crate::ledger::state::entry::{Intent, IntentAction};

@@ -1,10 +1,10 @@
 //! Repair of a ledger directory: restores the last good checkpoint and every proven line after it. Damaged
 //! files are renamed, never deleted.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
+use foldhash::HashMap;
 use jiff::Timestamp;
 use uuid::Uuid;
 

@@ -1,8 +1,8 @@
 //! Candidates for an ambiguous creation: the live objects that it may have created. Pure; plan and apply both use it.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
+use foldhash::HashSet;
 use jiff::Timestamp;
 
 use crate::ledger::state::entry::{Intent, IntentAction};

@@ -2,7 +2,9 @@
 //! decision and the plan's steps; out: at most one `Change`. Nothing here decides: actions, causes and values
 //! are those of the decision.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashSet};
 
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
@@ -55,7 +57,7 @@ pub(in crate::plan) fn change_line(
         address: subject.address.clone(),
         kind: subject.kind.name.into(),
         id,
-        was,
+        was: was.map(Box::new),
         action,
         create_first: create_first.filter(|_| action == Action::Replace),
         cause: if left_over { Cause::Unfinished } else { decision.cause },
@@ -133,7 +135,7 @@ pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [
     for change in changes {
         let kind = joined.inputs.registry.kind(&change.kind);
         for one in &mut change.attributes {
-            let last_applied = one.last_applied.as_ref().unwrap_or(&Value::Null);
+            let last_applied = one.last_applied.as_deref().unwrap_or(&Value::Null);
             one.names = names(kind, &one.path, &[&one.before, &one.after, last_applied]);
         }
         for one in &mut change.rest {
@@ -147,7 +149,8 @@ fn referenced_ids<'c>(joined: &JoinedState<'_>, change: &'c Change) -> Vec<&'c N
     let Some(kind) = joined.inputs.registry.kind(&change.kind) else { return Vec::new() };
     let changed = change.attributes.iter().filter(|one| is_reference(kind, &one.path));
     let unchanged = change.rest.iter().filter(|one| is_reference(kind, &one.path));
-    let changed = changed.flat_map(|one| [&one.before, &one.after].into_iter().chain(&one.last_applied));
+    let changed =
+        changed.flat_map(|one| [&one.before, &one.after].into_iter().chain(one.last_applied.as_deref()));
     let values = changed.chain(unchanged.map(|one| &one.value));
     texts_of(&values.collect::<Vec<_>>())
 }
@@ -251,7 +254,7 @@ fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
         removed: false,
         forces_replacement: false,
         source,
-        set_by,
+        set_by: set_by.map(Box::new),
         cause: Cause::Config,
         last_applied: None,
         names: None,
@@ -267,9 +270,9 @@ fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
         before: difference.before,
         after: difference.after,
         source,
-        set_by,
+        set_by: set_by.map(Box::new),
         cause: difference.cause,
-        last_applied: difference.last_applied,
+        last_applied: difference.last_applied.map(Box::new),
         names: None,
     }
 }

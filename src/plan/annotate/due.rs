@@ -2,8 +2,7 @@
 //! prices before and after. In: a decision and its steps; out: an amount for each step that has one. A rule that the
 //! service does not show, or an unknown price, gives an amount that is not known.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 

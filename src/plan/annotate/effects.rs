@@ -1,8 +1,9 @@
 //! The side effects of a change, as sentences from the tables of the kinds. In: a decision, its cost and the
 //! links of unmanaged objects; out: effects, worst first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::{HashMap, HashMapExt};
 use rust_decimal::Decimal;
 
 use crate::model::address::Name;

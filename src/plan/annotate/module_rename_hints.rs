@@ -1,8 +1,10 @@
 //! Detection of renamed modules: all resources at one module address are deleted, and the same ones are created
 //! at another. Out: hints only; the decisions of the plan stay as they are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::similarity::{NAME, similarity_key};
 use crate::config::stack::model::Resource;

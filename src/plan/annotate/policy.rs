@@ -6,7 +6,10 @@ pub(super) mod program;
 pub(super) mod undecided;
 pub(super) mod values;
 
-use std::collections::{BTreeSet, HashSet};
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
+use foldhash::HashSet;
 
 use self::program::{NamedFacts, PolicyEvaluation, PolicyProgram};
 use self::undecided::{StepCondition, condition_of_plan, condition_of_resource};
@@ -173,8 +176,9 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         let kinds: Vec<&'static str> =
             self.joined.inputs.registry.kinds.iter().map(|kind| kind.name).collect();
         let sends = |step: &&Step| !matches!(step.operation, Operation::Delete { .. });
-        let sending: HashSet<&Address> =
-            plan.steps.iter().filter(sends).map(|step| &step.address).collect();
+        let sending = LazyCell::new(|| {
+            plan.steps.iter().filter(sends).map(|step| &step.address).collect::<HashSet<&Address>>()
+        });
         let of_change = self.changes.iter().map(|(address, values)| (address.as_str(), values)).collect();
         for program in &self.of_plan {
             let seen = Value::Map(plan_facts(&plan, &kinds, &program.named, &of_change));

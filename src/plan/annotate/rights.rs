@@ -2,7 +2,9 @@
 //! shows about the key; out: the needs that the key does not meet, and those of which that is not known. Pure. Nothing
 //! here is part of a plan's decisions: a plan that one key makes may be applied with another one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use crate::ledger::state::entry::OwnedObject;
 use crate::ledger::state::ledger::Ledger;
@@ -54,6 +56,7 @@ pub fn review_rights(plan: &Plan, ledger: &Ledger, registry: Registry, key: &Key
     let mut found = scan.needs_to_see();
     for (number, step) in plan.steps.iter().enumerate() {
         let mut needs: Vec<(NeededRight, RightStatus)> = scan.needs_of(step);
+        needs.retain(|(_, status)| *status != RightStatus::Held);
         needs.sort();
         needs.dedup();
         for (needed, status) in needs {

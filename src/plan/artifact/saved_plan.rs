@@ -3,9 +3,9 @@
 //! itself (`recheck`); the file must be equal to that plan. Its changes must match its steps, and its fingerprint is
 //! computed from both, so that what is shown is what is compared.
 
-use std::collections::HashMap;
 use std::fmt;
 
+use foldhash::{HashMap, HashMapExt};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -1,7 +1,9 @@
 //! Adoptions: the reasons why a live object cannot be adopted. In: the requested adoptions and all decisions;
 //! out: blockers. Invariant: an object has one address at most.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::conflicts::name_conflicts::{object_home, planned_home, uniqueness_key};
 use crate::model::address::{Address, Name};

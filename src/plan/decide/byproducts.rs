@@ -2,8 +2,9 @@
 //! them or as volumes of claims in them. A destroy leaves them, live and billed, or deletes them on request.
 //! In: the ledger and the snapshot; out: notes, and the entries that a plan adds in order to delete them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::HashMap;
 use jiff::Timestamp;
 
 use super::final_snapshot;

@@ -1,7 +1,7 @@
 //! `DeposedObjects`: deposed objects that must still be deleted: a replacement left them, or the user declared
 //! them surplus. A new object that conflicts with one is created after its deletion.
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt};
 
 use super::conflicts::unique_index::UniqueIndex;
 use crate::model::address::Name;

@@ -2,7 +2,7 @@
 //! decisions; out: pairs of resource numbers. The service refuses a second object with the same name (Errors,
 //! 409), so the new owner waits for the old one.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::conflicts::unique_index::UniqueIndex;
 use crate::model::graph::Graph;

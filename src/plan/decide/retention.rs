@@ -2,7 +2,7 @@
 //! resources; out: deletions turned into `Frozen`, `Keep` or `Forget`. Without this the service would refuse
 //! the deletion in the middle of an apply.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::checks::guards;
 use crate::model::address::Address;

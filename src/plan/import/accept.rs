@@ -2,7 +2,9 @@
 //! plan would change are left out, until the plan has nothing to do.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::draft::{ImportDraft, MarkOwner, PlaintextSecret, SecretVariable, can_miss, make_draft};
 use super::draft_inputs::{DraftInputs, DraftOmissions, unmanageable_objects};

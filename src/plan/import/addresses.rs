@@ -1,7 +1,9 @@
 //! Addresses for objects without one: legal, similar to the live names, and unique. In: live objects and the addresses
 //! in use; out: an address for each object. The order of calls decides which object gets the shorter address.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use foldhash::HashMap;
 
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::live::catalog::Catalog;

@@ -2,7 +2,9 @@
 //! what must be left out; out: blocks whose entries have marks, by which a finding in a file leads back to an
 //! object. Pure: nothing is written.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::addresses::{AddressAllocator, to_legal_name};
 use super::draft_inputs::{

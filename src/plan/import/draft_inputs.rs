@@ -1,7 +1,9 @@
 //! The inputs of a draft, and the choice of the live objects that it writes. An object is written if this
 //! account can manage it: no ledger owns it, and the service neither provides nor deletes it itself.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::model::address::{Address, Name};
 use crate::model::live::catalog::Catalog;

@@ -1,7 +1,7 @@
 //! Live values in the notation of configuration files: ids as references or catalog names where either is
 //! known, and nothing for a value that a new object gets anyway. The written files must plan to no change.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::config::format::blocks::{LineMarker, PrintedEntry, PrintedValue};
 use crate::model::address::{Address, Name};

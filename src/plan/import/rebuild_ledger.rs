@@ -4,7 +4,9 @@
 //! what must be unique. References are resolved as their targets are found. An object is assigned only if
 //! exactly one resource matches it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::config::stack::model::Stack;
 use crate::ledger::state::entry::Entry;

@@ -1,7 +1,7 @@
 //! `CatalogIndex`: an index of the catalog: records by their table and their name or id. Configurations use
 //! names, live objects and the ledger ids; both must find the same record.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::model::address::Name;
 use crate::model::live::catalog::{Catalog, CatalogRecord};

@@ -2,7 +2,9 @@
 //! declared, owned or both, with its dependencies and dependents. Resources are known by their index in
 //! `subjects`, which is sorted by address, so that a parent precedes its children.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::catalog_index::CatalogIndex;
 use super::live_state::{LiveState, live_state};

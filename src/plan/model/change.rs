@@ -197,7 +197,7 @@ pub struct Change {
     pub id: Option<Name>,
     /// The previous address, if the resource moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub was: Option<PreviousAddress>,
+    pub was: Option<Box<PreviousAddress>>,
     /// The planned action for the resource.
     pub action: Action,
     /// For a replacement: whether the new object is created first; otherwise `None`.
@@ -427,11 +427,11 @@ pub struct AttributeChange {
     /// Where the new value was written; `None` for a link that is undone because its target is deleted.
     pub source: Option<SourceLocation>,
     /// What set the value, such as a module input or an environment; `None` if the file at `source` does.
-    pub set_by: Option<Name>,
+    pub set_by: Option<Box<Name>>,
     /// Why the attribute changes.
     pub cause: Cause,
     /// The last applied value, where it differs from both; otherwise `None`.
-    pub last_applied: Option<Value>,
+    pub last_applied: Option<Box<Value>>,
     /// The resources of this stack whose ids the values contain, by id; `None` if they contain none. For display only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Box<BTreeMap<Name, Address>>>,

@@ -2,7 +2,8 @@
 //! Run after the moves, as `import` names new addresses.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+
+use foldhash::{HashSet, HashSetExt};
 
 use crate::config::stack::declarations::{
     ImportDeclaration, MovedDeclaration, RemovedDeclaration, TransferDeclaration, TransferDirection,

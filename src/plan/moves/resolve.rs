@@ -3,8 +3,10 @@
 //! A declaration about a resource takes precedence over one about the module that it is in, and that over one about an
 //! outer module. A child moves with its parent.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
+
+use foldhash::{HashMap, HashSet, HashSetExt};
 
 use super::resolved::{MoveOrigin, ResolvedDeclarations};
 use crate::config::stack::declarations::MovedDeclaration;

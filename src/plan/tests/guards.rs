@@ -291,7 +291,7 @@ fn accept_drift_is_suggested_only_for_drifted_attributes() {
     world.mutate("volume.media", "size", json!(200));
     assert!(help(&world).starts_with("Write 200 (`stead drift --accept volume.media.size`"));
     let setting = world.block("volume.media").attributes.get_mut("size").unwrap();
-    setting.set_by = Some("vars.media_gb".into());
+    setting.set_by = Some(Box::new("vars.media_gb".into()));
     assert!(help(&world).starts_with("Write 200 where its value comes from, vars.media_gb; or"));
 }
 

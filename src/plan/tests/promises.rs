@@ -196,7 +196,7 @@ fn a_lost_secret_is_delivered_again_if_readable_and_blocks_otherwise() {
     world.ledger.entries.get_mut(user).unwrap().secret_lost = true;
     assert!(world.plan().changes.is_empty(), "nobody asked for it");
     let sink = || Some(SecretSink::File("x".to_owned()));
-    world.stack.resources[user].deliver_secret = sink();
+    world.stack.resources[user].deliver_secret = sink().map(Box::new);
     insta::assert_snapshot!(show(&world.plan()), @"
     ~ database.main.users.reporting unfinished: its secret did not reach its sink, and is delivered again
     0 database.main.users.reporting  after []
@@ -208,7 +208,7 @@ fn a_lost_secret_is_delivered_again_if_readable_and_blocks_otherwise() {
     world.write("axle.a", json!({"number": 1}));
     world.settle();
     world.ledger.entries.get_mut("axle.a").unwrap().secret_lost = true;
-    world.stack.resources["axle.a"].deliver_secret = sink();
+    world.stack.resources["axle.a"].deliver_secret = sink().map(Box::new);
     let plan = world.plan();
     assert!(plan.changes.is_empty(), "{}", show(&plan));
     assert_eq!((plan.blocks[0].code.as_str(), plan.steps.len()), ("secret_lost", 0));
@@ -231,7 +231,7 @@ fn where_a_secret_is_delivered_is_a_part_of_the_review() {
         world.settle();
         world.ledger.entries.get_mut(user).unwrap().secret_lost = true;
         let sink = SecretSink::File(target.to_owned());
-        world.stack.resources[user].deliver_secret = Some(sink.clone());
+        world.stack.resources[user].deliver_secret = Some(Box::new(sink.clone()));
         let span = Span { source: SourceId(0), start: 0, end: 0 };
         world.stack.sinks.push(SinkUse { address: user.into(), sink, span });
         let plan = world.plan();

@@ -6,7 +6,6 @@ mod apply;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
@@ -21,7 +20,7 @@ use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, OrderedMap};
 use crate::model::expression::Expression;
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
@@ -68,7 +67,7 @@ impl World {
                 name: "shop".into(),
                 environment: Environment { name: "prod".into(), confirm: ConfirmationMode::YesOrNo },
                 environments: Vec::new(),
-                resources: IndexMap::new(),
+                resources: OrderedMap::default(),
                 outputs: BTreeMap::new(),
                 project: None,
                 declarations: Declarations::default(),

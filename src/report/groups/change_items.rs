@@ -1,8 +1,7 @@
 //! The items that changes are grouped by. In: a change, and what else must be equal. Out: an item whose exact part is a
 //! number that equal shapes share, so that ten thousand changes need no text each, and whose texts are those that are set.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use rust_decimal::Decimal;
 use smol_str::format_smolstr;
 
@@ -73,7 +72,7 @@ pub(super) fn change_item<'p>(
     for one in &change.attributes {
         let value = |value| value_text(&value_with_addresses(value, &one.names));
         texts.extend(set_values(one).into_iter().flatten().map(value));
-        texts.extend(one.set_by.clone());
+        texts.extend(one.set_by.as_deref().cloned());
     }
     GroupItem { address: change.address.as_str().into(), exact: format_smolstr!("{number}"), texts }
 }
@@ -86,6 +85,6 @@ pub(super) fn has_texts(one: &AttributeChange) -> [bool; 4] {
 
 /// Returns the value before, the value after and the last applied value, as far as they are set.
 fn set_values(one: &AttributeChange) -> [Option<&Value>; 3] {
-    [Some(&one.before), Some(&one.after), one.last_applied.as_ref()]
+    [Some(&one.before), Some(&one.after), one.last_applied.as_deref()]
         .map(|value| value.filter(|value| **value != Value::Null))
 }

@@ -2,10 +2,11 @@
 //! instances have equal changes, and one for a module whose resources all move without another change. An entry stands
 //! where its first change does, so the dangerous ones stay first; dangerous changes share an entry only with their like.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::iter::Copied;
 use std::slice::Iter;
 
+use foldhash::{HashMap, HashMapExt, HashSet};
 use rust_decimal::Decimal;
 
 use super::change_items::{ShapeNumbers, change_item, has_texts};
@@ -280,10 +281,10 @@ fn replace_in_change(change: &Change, key: &str, replaced: &[KeyMask]) -> Change
         let values = (
             value(&one.before, before),
             value(&one.after, after),
-            one.last_applied.as_ref().map(|last| value(last, last_applied)),
+            one.last_applied.as_ref().map(|last| Box::new(value(last, last_applied))),
         );
         (one.before, one.after, one.last_applied) = values;
-        one.set_by = one.set_by.as_ref().map(|one| text(one, set_by).into());
+        one.set_by = one.set_by.as_ref().map(|one| Box::new(text(one, set_by).into()));
     }
     shown
 }

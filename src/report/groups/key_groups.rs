@@ -4,8 +4,10 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use crate::model::address::Name;
 
@@ -77,22 +79,21 @@ fn choose_positions(items: &[GroupItem], allowed: KeyPosition) -> Vec<usize> {
         return items.iter().map(last).collect();
     }
     // A collision of these digests could only make a group smaller: what is equal is compared afterwards.
-    let state = RandomState::new();
+    let state = RandomState::default();
     let digest = |item: &GroupItem, position: usize| {
         let (before, _, after) = split_at(&item.address, position);
         state.hash_one((&item.exact, before, after))
     };
-    let mut counts: HashMap<u64, usize> = HashMap::new();
-    for item in items {
-        for position in 0..=last(item) {
-            *counts.entry(digest(item, position)).or_default() += 1;
-        }
+    let digests: Vec<u64> =
+        items.iter().flat_map(|item| (0..=last(item)).map(|position| digest(item, position))).collect();
+    let mut counts: HashMap<u64, usize> = HashMap::with_capacity(digests.len());
+    for digest in &digests {
+        *counts.entry(*digest).or_default() += 1;
     }
-    let count = |item: &GroupItem, position| counts.get(&digest(item, position)).copied().unwrap_or(0);
-    items
-        .iter()
-        .map(|item| (0..=last(item)).max_by_key(|position| count(item, *position)).unwrap_or(0))
-        .collect()
+    let mut digests = digests.iter();
+    let mut next_count = || digests.next().and_then(|digest| counts.get(digest)).copied();
+    let mut choose = |item| (0..=last(item)).max_by_key(|_| next_count()).unwrap_or(0);
+    items.iter().map(|item| choose(item)).collect()
 }
 
 /// Returns the text before a segment, the segment, and the text after it.
@@ -110,29 +111,31 @@ pub(super) fn split_at(address: &str, position: usize) -> (&str, &str, &str) {
 fn split_bucket(items: &[GroupItem], positions: &[usize], bucket: &[usize]) -> Vec<KeyGroup> {
     let text_count = bucket.first().map_or(0, |first| items[*first].texts.len());
     let key_of = |number: usize| split_at(&items[number].address, positions[number]).1;
-    let mut chosen: Vec<Vec<Cow<'_, str>>> = vec![Vec::with_capacity(text_count); bucket.len()];
-    for text in 0..text_count {
+    let forms_of = |text: usize| {
         let own: Vec<(&str, &str)> =
             bucket.iter().map(|number| (key_of(*number), items[*number].texts[text].as_str())).collect();
-        for (texts, form) in chosen.iter_mut().zip(common_forms(&own)) {
-            texts.push(form);
-        }
-    }
-    let mut numbers: HashMap<&[Cow<'_, str>], usize> = HashMap::new();
+        Some((text, common_forms(&own)?))
+    };
+    // Most texts are the same in all items, or have one form: they divide no group.
+    let differing: Vec<(usize, Vec<Cow<'_, str>>)> = (0..text_count).filter_map(forms_of).collect();
+    let dividing: Vec<&[Cow<'_, str>]> =
+        differing.iter().map(|(_, forms)| forms.as_slice()).filter(|forms| !are_equal(forms)).collect();
+    let mut numbers: HashMap<Vec<&str>, usize> = HashMap::new();
     let mut groups: Vec<KeyGroup> = Vec::new();
-    for (texts, number) in chosen.iter().zip(bucket) {
+    for (place, number) in bucket.iter().enumerate() {
         let next = groups.len();
-        let group = *numbers.entry(texts).or_insert(next);
+        let forms: Vec<&str> = dividing.iter().map(|forms| &*forms[place]).collect();
+        let group = *numbers.entry(forms).or_insert(next);
         if group == next {
             let replaced = vec![KeyMask::new(); text_count];
             groups.push(KeyGroup { members: Vec::new(), position: positions[*number], replaced });
         }
         let group = &mut groups[group];
         let first = group.members.first().map_or(*number, |first| *first);
-        for (text, mask) in group.replaced.iter_mut().enumerate() {
-            let own = &items[first].texts[text];
-            if mask.is_empty() && *own != items[*number].texts[text] {
-                *mask = key_mask(own, key_of(first), &texts[text]);
+        for (text, forms) in &differing {
+            let (own, mask) = (&items[first].texts[*text], &mut group.replaced[*text]);
+            if mask.is_empty() && *own != items[*number].texts[*text] {
+                *mask = key_mask(own, key_of(first), &forms[place]);
             }
         }
         group.members.push(*number);
@@ -140,39 +143,43 @@ fn split_bucket(items: &[GroupItem], positions: &[usize], bucket: &[usize]) -> V
     groups
 }
 
-/// Returns the form of each text, with `{key}` for the key with which it stands: the texts of a group have one form. A key can
-/// also be a word of the text that every member has, as `w` in `w-w-1`. So where the texts with every key replaced differ, the
-/// form that fits most of them is the right one. It is that of at least one text.
-fn common_forms<'t>(texts: &[(&str, &'t str)]) -> Vec<Cow<'t, str>> {
-    let plain = || texts.iter().map(|(_, text)| Cow::Borrowed(*text)).collect::<Vec<_>>();
-    let distinct = count_distinct(&plain());
-    if distinct == 1 {
-        return plain();
+/// Returns the form of each text, with `{key}` for the key with which it stands: the texts of a group have one form; `None`
+/// if all texts are the same. A key can also be a word of the text that every member has, as `w` in `w-w-1`. So where the
+/// texts with every key replaced differ, the form that fits most of them is the right one. It is that of at least one text.
+fn common_forms<'t>(texts: &[(&str, &'t str)]) -> Option<Vec<Cow<'t, str>>> {
+    let (_, first) = texts.first()?;
+    if texts.iter().all(|(_, text)| text == first) {
+        return None;
     }
     let mut forms: Vec<Cow<'t, str>> = texts.iter().map(|(key, text)| replace_key(text, key)).collect();
+    if are_equal(&forms) {
+        return Some(forms);
+    }
     for form in fitting_forms(texts, &forms) {
-        let fits = texts.iter().map(|(key, text)| is_form_of(&form, key, text)).collect::<Vec<_>>();
+        let parts: Vec<&str> = form.split(KEY).collect();
+        let fits = texts.iter().map(|(key, text)| is_form_of(&parts, key, text)).collect::<Vec<_>>();
         for (own, _) in forms.iter_mut().zip(fits).filter(|(own, fits)| *fits && **own != *form) {
             *own = Cow::Owned(form.clone());
         }
     }
     // A number that happens to be a key is no name made from it: the form with fewer values is the right one.
-    if count_distinct(&forms) < distinct { forms } else { plain() }
+    let plain: Vec<Cow<'t, str>> = texts.iter().map(|(_, text)| Cow::Borrowed(*text)).collect();
+    Some(if count_distinct(&forms) < count_distinct(&plain) { forms } else { plain })
 }
 
-/// Returns the most frequent forms, the one that fits most texts last; none if all texts have one form.
+/// Returns the most frequent forms, the one that fits most texts last.
 fn fitting_forms(texts: &[(&str, &str)], forms: &[Cow<'_, str>]) -> Vec<String> {
     let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
     for (number, form) in forms.iter().enumerate() {
         counts.entry(form).or_insert((0, number)).0 += 1;
     }
-    if counts.len() == 1 {
-        return Vec::new();
-    }
     let mut frequent: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
     frequent.sort_by_key(|(_, (count, first))| (Reverse(*count), *first));
     frequent.truncate(MAX_FORMS);
-    let fit = |form: &str| texts.iter().filter(|(key, text)| is_form_of(form, key, text)).count();
+    let fit = |form: &str| {
+        let parts: Vec<&str> = form.split(KEY).collect();
+        texts.iter().filter(|(key, text)| is_form_of(&parts, key, text)).count()
+    };
     let mut rated: Vec<(usize, Reverse<usize>, &str)> =
         frequent.into_iter().map(|(form, (_, first))| (fit(form), Reverse(first), form)).collect();
     rated.sort_unstable();
@@ -180,10 +187,10 @@ fn fitting_forms(texts: &[(&str, &str)], forms: &[Cow<'_, str>]) -> Vec<String> 
 }
 
 /// Returns whether a text is a form with the key in place of each `{key}`, except for those that the text has itself: in a
-/// module, the key of the instance is replaced before.
-fn is_form_of(form: &str, key: &str, text: &str) -> bool {
+/// module, the key of the instance is replaced before. The form is given by its parts between them.
+fn is_form_of(parts: &[&str], key: &str, text: &str) -> bool {
     let mut rest = Some(text);
-    for (number, part) in form.split(KEY).enumerate() {
+    for (number, part) in parts.iter().enumerate() {
         if number > 0 {
             rest = rest.and_then(|rest| rest.strip_prefix(KEY).or_else(|| rest.strip_prefix(key)));
         }
@@ -207,6 +214,10 @@ fn key_mask(text: &str, key: &str, form: &str) -> KeyMask {
         mask.push(is_replaced);
     }
     mask
+}
+
+fn are_equal(texts: &[Cow<'_, str>]) -> bool {
+    texts.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 fn count_distinct(texts: &[Cow<'_, str>]) -> usize {
@@ -371,7 +382,8 @@ mod tests {
                 let form = replace_some(&items[first].texts[0], key(first), &mut mask).into_owned();
                 for member in &group.members {
                     let text = &items[*member].texts[0];
-                    assert!(is_form_of(&form, key(*member), text), "{form} {text} {group:?}");
+                    let parts: Vec<&str> = form.split(KEY).collect();
+                    assert!(is_form_of(&parts, key(*member), text), "{form} {text} {group:?}");
                 }
             }
         }

@@ -1,12 +1,11 @@
 //! Values in a group: their text for comparison, and their form with `{key}` for display. The two agree: a key is replaced
 //! in strings, names and addresses only, so a number that happens to be a key stays a difference.
 
-use std::fmt::Write as _;
-
 use smol_str::SmolStrBuilder;
 
 use super::key_groups::replace_some;
 use crate::model::address::{Address, Name};
+use crate::model::crypto::hex::encode_hex;
 use crate::model::values::value::Value;
 
 /// Bounds of a string in the text of a value. No word is before or after a string, so a key is found in it as in the string.
@@ -46,21 +45,18 @@ fn push_value(value: &Value, into: &mut SmolStrBuilder) {
         // In hexadecimal digits after a letter, it contains no word that could be a key.
         Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Decimal(_) | Value::Secret(_) => {
             into.push_str(" v");
-            let written = serde_json::to_string(value).unwrap_or_default();
-            for byte in written.bytes() {
-                let _ = write!(into, "{byte:02x}");
-            }
+            into.push_str(&encode_hex(&serde_json::to_vec(value).unwrap_or_default()));
         }
     }
 }
 
 fn push_string(text: &str, into: &mut SmolStrBuilder) {
     into.push(BOUNDS[0]);
-    for character in text.chars() {
-        if BOUNDS.contains(&character) {
-            into.push(character);
+    for part in text.split_inclusive(BOUNDS) {
+        into.push_str(part);
+        if let Some(last) = part.chars().next_back().filter(|last| BOUNDS.contains(last)) {
+            into.push(last);
         }
-        into.push(character);
     }
     into.push(BOUNDS[1]);
 }

@@ -1,8 +1,7 @@
 //! Identities of findings: equal in each run, even if the lines of a file move, so that a forge recognizes a finding
 //! that it has shown before.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt};
 use sha2::{Digest, Sha256};
 
 use super::finding::ReviewFinding;

@@ -1,7 +1,7 @@
 //! Shared parts of all plan reports: the review and its subject, headline, dangerous changes, and the text of
 //! differences. Nothing here is escaped; each format does that for itself.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};

@@ -179,13 +179,13 @@ fn replaced_vm() -> Change {
 
 fn updates() -> Vec<Change> {
     let mut replicas = attribute("replica_count", Value::Integer(1), Value::Integer(2));
-    replicas.set_by = Some("vars.replicas, set by environments.prod".into());
+    replicas.set_by = Some(Box::new("vars.replicas, set by environments.prod".into()));
     let mut allowlist = attribute(
         "public_allowlist",
         Value::List(vec![Value::text("203.0.113.0/24")]),
         Value::List(vec![Value::text("203.0.113.0/24"), Value::text("198.51.100.7/32")]),
     );
-    (allowlist.cause, allowlist.last_applied) = (Cause::Both, Some(Value::List(vec![])));
+    (allowlist.cause, allowlist.last_applied) = (Cause::Both, Some(Box::new(Value::List(vec![]))));
     let password = attribute("password", sealed("9a41aaaaaaaaaaaa"), sealed("c07dbbbbbbbbbbbb"));
     let database = Change {
         attributes: vec![
@@ -354,7 +354,7 @@ pub(crate) fn hostile() -> Plan {
         attribute.path = evil.into();
         attribute.before = Value::text(evil);
         attribute.after = Value::Map([(evil.into(), Value::text(evil))].into());
-        attribute.set_by = Some(evil.into());
+        attribute.set_by = Some(Box::new(evil.into()));
         attribute.source = Some(SourceLocation { file: evil.into(), line: 1, column: 1 });
     }
     change.effects = vec![ChangeEffect { code: Effect::Restart, text: evil.into() }];

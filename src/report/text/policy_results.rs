@@ -1,8 +1,9 @@
 //! Policy results as reports show them: those of a plan, or after an apply the final ones, equal ones as one group; and their
 //! lines in text.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::model::address::{Address, Name};
 use crate::model::cel::policy::{FactSource, find_fact};

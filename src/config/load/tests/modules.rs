@@ -306,7 +306,7 @@ fn ten_thousand_resources_load_through_a_hundred_modules() {
     let stack = config.stack();
     assert_eq!(stack.resources.len(), 100 * 101);
     assert_eq!(
-        stack.resources["m.k7.crane.c9"].attributes["tons"].set_by.as_deref(),
+        stack.resources["m.k7.crane.c9"].attributes["tons"].set_by.as_ref().map(|by| by.as_str()),
         Some("vars.tons, given by use.m")
     );
 }
@@ -329,7 +329,7 @@ outputs: { size: $use.m.size }";
     output size=big
     "#);
     assert_eq!(
-        prod.stack().resources["crane.a"].attributes["tons"].set_by.as_deref(),
+        prod.stack().resources["crane.a"].attributes["tons"].set_by.as_ref().map(|by| by.as_str()),
         Some("environments.prod.set")
     );
     let problems = |set: &str| {

@@ -55,7 +55,7 @@ fn a_set_path_addresses_one_instance_or_all() {
     }
     let stack = with("crane.a.x.tons: 2, crane.a.x.labels.k: w, crane.a.y.lifecycle.protect: true, yard.y.gates.g.p.crane: $crane.a.y").stack();
     let x = &stack.resources["crane.a.x"];
-    assert_eq!(x.attributes["tons"].set_by.as_deref(), Some("environments.e.set"));
+    assert_eq!(x.attributes["tons"].set_by.as_ref().map(|by| by.as_str()), Some("environments.e.set"));
     assert_eq!(x.attributes["labels"].expression.known_value().unwrap().to_string(), "{ k: w }");
     assert!(stack.resources["crane.a.y"].lifecycle.protect && !x.lifecycle.protect);
     let gates = ["p", "q"].map(|key| {

@@ -39,7 +39,7 @@ serverless_function f runtime=rust handler=main source_dir=\"./app/\" { for_each
         for (address, directory) in [("app.web", "app"), ("serverless_function.f.b", "./app/")] {
             let setting = &stack.resources[address].attributes["source_dir"];
             assert_eq!(setting.expression, Expression::Value(Value::text(&digest)), "{address}");
-            assert_eq!(setting.directory.as_deref(), Some(directory));
+            assert_eq!(setting.directory.as_ref().map(|path| path.as_str()), Some(directory));
         }
         assert_eq!(stack.resources["app.web"].attributes["type"].directory, None);
     }

@@ -33,8 +33,9 @@ locals: { double: '${vars.size * 2}' }
 crane: { a: { tons: $vars.size }, b: { tons: '${locals.double}' }, c: { tons: 3 } }
 ";
     let stack = yaml(text).stack();
-    let set_by =
-        |address: &str| stack.resources[address].attributes["tons"].set_by.clone().unwrap_or_default();
+    let set_by = |address: &str| {
+        stack.resources[address].attributes["tons"].set_by.as_deref().cloned().unwrap_or_default()
+    };
     assert_eq!(set_by("crane.a"), "vars.size, set by environments.prod");
     assert_eq!(set_by("crane.b"), "vars.size, set by environments.prod");
     assert_eq!(set_by("crane.c"), "");

@@ -3,9 +3,8 @@
 //! because they are part of addresses. A block with a problem is in the index as broken, so that references to it
 //! are not reported as well.
 
-use std::collections::{HashMap, HashSet};
-
-use indexmap::IndexMap;
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::expansion_diagnostics::{describe_wait, for_each_problem, illegal_key, not_a_list};
 use crate::config::codes;
@@ -23,7 +22,7 @@ use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;
-use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::address::{Address, Name, OrderedMap, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::schema::Presence;
@@ -248,7 +247,7 @@ pub(in crate::config) fn expand_block<'d>(
         for_each.value.span,
         site,
     )?;
-    let mut members = IndexMap::with_capacity(keys.len());
+    let mut members = OrderedMap::with_capacity_and_hasher(keys.len(), RandomState::default());
     let mut good = true;
     // All keys are checked, also after a wrong one, so that a list is corrected at once.
     for (each, span) in keys {

@@ -41,13 +41,14 @@ const ATTRIBUTE_NODES: usize = 2;
 /// Keyword of a map whose keys the schema does not fix: it removes the live keys which the map does not name.
 const EXCLUSIVE: &str = keywords::MAP[0].name;
 
-/// Resolves every instance of the blocks with these indices, in order. Broken blocks have none: their problems were
-/// reported. Once the budget is exceeded, which is reported, the rest is left out.
+/// Resolves every instance of the blocks with these indices, in order, and adds them to `resources`. Broken blocks have
+/// none: their problems were reported. Once the budget is exceeded, which is reported, the rest is left out.
 pub(in crate::config) fn resolve_blocks(
     evaluator: &Evaluator<'_, '_>,
     blocks: Range<usize>,
-) -> Vec<Resource> {
-    let mut resources = Vec::with_capacity(blocks.len());
+    resources: &mut Vec<Resource>,
+) {
+    resources.reserve(blocks.len());
     for block in blocks.filter_map(|n| evaluator.blocks.block_at(n)) {
         for (address, key, each) in block.instances() {
             let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
@@ -61,12 +62,11 @@ pub(in crate::config) fn resolve_blocks(
                 .report_exceeded(charged, block.entry.key_span, EvaluationSite::top_level(None))
                 .is_none()
             {
-                return resources;
+                return;
             }
             resources.push(resolve_resource(evaluator, block, address, key, each));
         }
     }
-    resources
 }
 
 fn resolve_resource<'d>(
@@ -93,7 +93,7 @@ fn resolve_resource<'d>(
     let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
     let instance = InstanceContext { address: &address, key: key.as_ref() };
     let site = EvaluationSite { each, instance: Some(instance), early: None };
-    let mut written: Vec<&str> = Vec::new();
+    let mut written: Vec<&str> = Vec::with_capacity(block.body().len());
     let overrides = override_values(evaluator, block, &address);
     for entry in block.body() {
         written.push(&entry.key);
@@ -135,9 +135,9 @@ fn resolve_entry<'d>(
         let setting = AttributeSetting {
             expression: mark_sensitive(attribute, resolved.expression),
             span,
-            set_by: resolved.origin.or_else(|| replaced_by(evaluator.context, span)),
+            set_by: resolved.origin.or_else(|| replaced_by(evaluator.context, span)).map(Box::new),
             parts: resolved.parts,
-            directory,
+            directory: directory.map(Box::new),
             exclusive,
         };
         resource.attributes.insert(entry.key.clone(), setting);
@@ -155,7 +155,7 @@ fn resolve_entry<'d>(
         "deliver_secret" => {
             let address = Name::new(resource.address.as_str());
             evaluator.context.sink_spans.borrow_mut().insert(address, entry.value.span);
-            resource.deliver_secret = deliver_secret(evaluator, kind, entry, site);
+            resource.deliver_secret = deliver_secret(evaluator, kind, entry, site).map(Box::new);
         }
         other if evaluator.context.registry.child(kind.name, other).is_some() => {}
         _ => evaluator.context.report_problem(site, unknown_attribute(evaluator.context, kind, entry)),
@@ -171,13 +171,14 @@ fn complete_resource<'d>(
     site: EvaluationSite<'_, 'd>,
     resource: &mut Resource,
 ) {
+    let unknown: Vec<&str> =
+        written.iter().copied().filter(|key| block.kind.attribute(key).is_none()).collect();
     for attribute in block.kind.attributes {
-        let meant = |key: &&&str| {
+        let is_meant_by = |key: &&str| {
             let of_others = || other_tools::equivalent_attribute(key, &[attribute.name]);
-            block.kind.attribute(key).is_none()
-                && nearest_name(key, [attribute.name]).or_else(of_others).is_some()
+            nearest_name(key, [attribute.name]).or_else(of_others).is_some()
         };
-        if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
+        if written.contains(&attribute.name) || unknown.iter().any(is_meant_by) {
             continue;
         }
         // The attribute exists as a block with too little indentation, which is reported there.

@@ -2,14 +2,14 @@
 //! Out: the target of a path such as `vm.web.a.disks.data`. An address is in the index once; the names in scope are
 //! those of the unit that is being resolved, but the blocks of all units stay.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
+use foldhash::HashMap;
 
 use crate::config::codes;
 use crate::config::stack::model::ExclusionReason;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, OrderedMap};
 use crate::model::diagnostic::{Diagnostic, MAX_CANDIDATES, nearest_name};
 use crate::model::schema::{Kind, Registry};
 use crate::model::values::value::Value;
@@ -45,7 +45,7 @@ pub(in crate::config) enum BlockExpansion<'d> {
     /// One, with its parent's `each`, if that has one.
     One,
     /// One for each key, in the order of the `for_each`; `None` where `when` is false.
-    Keyed(IndexMap<Name, Option<Each<'d>>>),
+    Keyed(OrderedMap<Name, Option<Each<'d>>>),
 }
 
 /// Block of a resource in the files, with the instances that it declares.
@@ -103,7 +103,7 @@ impl<'d> DeclaredBlock<'d> {
 /// Index of all declared blocks.
 #[derive(Debug, Default)]
 pub(in crate::config) struct BlockIndex<'d> {
-    blocks: IndexMap<Address, DeclaredBlock<'d>>,
+    blocks: OrderedMap<Address, DeclaredBlock<'d>>,
     /// Names of the top-level blocks in the current unit, from which a similar name is suggested.
     names: BlockNames,
     /// Address prefix of the current unit; empty for the stack itself.

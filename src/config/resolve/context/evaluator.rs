@@ -3,8 +3,10 @@
 //! add, and `resolve_unit` adds it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+
+use foldhash::HashMap;
 
 use super::block_index::BlockIndex;
 use super::data_index::DataSources;

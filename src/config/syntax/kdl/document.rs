@@ -1,7 +1,7 @@
 //! Conversion of KDL nodes to the same tree that YAML yields. In: nodes as the grammar yields them; out: entries by
 //! keyword, with problems of names, lists and duplicates. `vpc main { … }` becomes the entry `main` below `vpc`.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::hints;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};

@@ -1,6 +1,6 @@
 //! YAML anchors: the nodes that aliases repeat, with their size.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::source::Span;

@@ -28,7 +28,7 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
         text: &source.text,
         open: Vec::new(),
         root: None,
-        anchors: Anchors::new(),
+        anchors: Anchors::default(),
         names: Vec::new(),
         values: ValueBudget::new(source.text.len()),
         documents: 0,

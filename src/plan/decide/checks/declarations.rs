@@ -1,7 +1,7 @@
 //! Checks of a stack's declarations (`moved`, `removed`, `import`) against the ledger: impossible moves block
 //! the plan, and entries with nothing left to do are noted.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::model::diagnostic::blocker_code;
 use crate::model::source::Span;

@@ -1,7 +1,9 @@
 //! Competing writers: two writers of one attribute, each of which reverts the other's value. Neither sees the other;
 //! the sign is that the same difference returns after every apply.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::ledger::state::run_history::Run;
 use crate::model::address::Name;

@@ -1,7 +1,9 @@
 //! Name conflicts and network overlaps with objects that this stack does not own. In: decisions and unowned
 //! live objects; out: blockers, so that no create is sent that the service answers with 409 (Errors).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::{EXISTS, RULE};

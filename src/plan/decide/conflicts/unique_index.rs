@@ -1,8 +1,7 @@
 //! `UniqueIndex`: an index of the unique values and networks of live objects, to find the objects that conflict
 //! with a new value without comparing all pairs. Objects are known by numbers that the caller chooses.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use ipnet::Ipv4Net;
 
 use super::name_conflicts::{UniqueNameKey, object_home, planned_home, unique_attributes, uniqueness_key};

@@ -126,9 +126,9 @@ impl<'a> AttributeEntry<'a> {
             secret: attribute.before.is_secret() || attribute.after.is_secret(),
             forces_replacement: attribute.forces_replacement,
             cause: attribute.cause,
-            last_applied: attribute.last_applied.as_ref().map(JsonValue),
+            last_applied: attribute.last_applied.as_deref().map(JsonValue),
             names: attribute.names.iter().flat_map(|names| names.iter()).collect(),
-            set_by: attribute.set_by.as_ref(),
+            set_by: attribute.set_by.as_deref(),
             source: attribute.source.as_ref().filter(|_| options.details),
         }
     }

@@ -177,8 +177,8 @@ fn the_omitted_changes_count_the_resources_of_a_module() {
         change.attributes.clear();
         change.reason = None;
         let module = Some(ModuleMove { from: "eu".into(), to: "us".into() });
-        change.was =
-            Some(PreviousAddress { address: change.address.clone(), source: None, module, stack: None });
+        let was = PreviousAddress { address: change.address.clone(), source: None, module, stack: None };
+        change.was = Some(Box::new(was));
     }
     let text = format("md").render_plan(&reviewed(&plan));
     let shown = text.lines().filter(|line| line.starts_with("| ") && line.contains("`vm.web.n")).count();

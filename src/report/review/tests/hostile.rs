@@ -41,7 +41,7 @@ fn plan(evil: &str) -> Plan {
             attribute.path = evil.into();
             attribute.before = Value::text(evil);
             attribute.after = Value::text(format!("{evil} {evil}"));
-            attribute.set_by = Some(evil.into());
+            attribute.set_by = Some(Box::new(evil.into()));
         }
         if let Some(place) = &mut change.source {
             place.file = evil.into();

@@ -1,7 +1,8 @@
 //! Drawings of a plan without a script: the dependencies between the changes as SVG, their schedule and cost as bars.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use foldhash::{HashMap, HashMapExt};
 use maud::{Markup, html};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
