@@ -66,7 +66,7 @@ impl Movers {
         command
             .current_dir(self.directory.path().join("repository").join(stack))
             .args(args.split(' '))
-            .args((stack != ".").then(|| ["-p", stack]).into_iter().flatten())
+            .args((stack != ".").then_some(["-p", stack]).into_iter().flatten())
             .env_remove("CI")
             .env_remove("XDG_CONFIG_HOME")
             .env("HOME", self.directory.path())

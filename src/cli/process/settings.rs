@@ -242,13 +242,12 @@ pub fn merge(
     let set = |name| switch_setting(variables, name);
     let level = verbosity_level(flags.verbose, flags.quiet, variables)?;
     let ci = set("CI")?;
-    let vars = reject_duplicate_variables(flags.vars)?;
     Ok(Settings {
         said,
         cloud: choose_cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
         env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)).or(profile.env),
         dir: flags.dir.or_else(|| path("STEAD_DIR", None)).unwrap_or_else(|| DEFAULT_DIR.into()),
-        vars,
+        vars: reject_duplicate_variables(flags.vars)?,
         env_vars: env_vars(variables),
         var_files: if flags.var_files.is_empty() {
             path("STEAD_VAR_FILE", None).into_iter().collect()

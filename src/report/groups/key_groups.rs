@@ -92,8 +92,8 @@ fn choose_positions(items: &[GroupItem], allowed: KeyPosition) -> Vec<usize> {
     }
     let mut digests = digests.iter();
     let mut next_count = || digests.next().and_then(|digest| counts.get(digest)).copied();
-    let mut choose = |item| (0..=last(item)).max_by_key(|_| next_count()).unwrap_or(0);
-    items.iter().map(|item| choose(item)).collect()
+    let choose = |item| (0..=last(item)).max_by_key(|_| next_count()).unwrap_or(0);
+    items.iter().map(choose).collect()
 }
 
 /// Returns the text before a segment, the segment, and the text after it.

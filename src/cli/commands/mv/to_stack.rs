@@ -208,7 +208,7 @@ fn way_back(own: &Path, there: &Path) -> Option<String> {
 }
 
 fn file_path(begun: &StackSources, file: SourceId) -> String {
-    begun.files.get(file).map(|source| source.path.to_string()).unwrap_or_default()
+    begun.files.get(file).map(|source| source.path.clone()).unwrap_or_default()
 }
 
 fn source_text(begun: &StackSources, file: SourceId) -> String {
