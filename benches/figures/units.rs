@@ -24,8 +24,9 @@ fn write_repository(root: &Path) {
     for number in 0..UNITS {
         let stack = root.join(format!("stacks/s-{number:04}"));
         fs::create_dir_all(&stack).unwrap();
-        let volumes: String =
+        let volumes: Vec<String> =
             (0..OBJECTS - 2).map(|n| format!("  d-{number}-{n}: {{ size: 10 }}\n")).collect();
+        let volumes = volumes.concat();
         let network = number - number % 10;
         let text = if number == network {
             let (high, low) = (network / 256, network % 256);
