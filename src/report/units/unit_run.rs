@@ -141,17 +141,19 @@ mod tests {
         let count = later.steps.len();
         let numbers = later.changes.iter_mut().flat_map(|change| &mut change.steps);
         numbers.for_each(|step| *step = (*step + count - 1) % count);
-        let phases = [phase(&shown, &[0]), phase(&later, &[1])];
+        // Both changes have steps.
+        let phases = [phase(&shown, &[0]), phase(&later, &[2])];
         let run = UnitRun::merge(&phases, &shown, false).unwrap();
         let report = run.report(6);
-        for change in &shown.changes[..2] {
+        for change in [&shown.changes[0], &shown.changes[2]] {
             let took = Duration::from_secs(3) * u32::try_from(change.steps.len()).unwrap();
+            assert!(!took.is_zero(), "{}", change.address);
             assert_eq!(report.resource_outcome(change), ResourceOutcome::Done(took), "{}", change.address);
         }
-        assert_eq!(report.resource_outcome(&shown.changes[2]), ResourceOutcome::Skipped(None));
+        assert_eq!(report.resource_outcome(&shown.changes[3]), ResourceOutcome::Skipped(None));
         assert_eq!(report.took, Duration::from_secs(6));
         let complete = UnitRun::merge(&phases, &shown, true).unwrap();
-        assert!(matches!(complete.report(0).resource_outcome(&shown.changes[2]), ResourceOutcome::Done(_)));
+        assert!(matches!(complete.report(0).resource_outcome(&shown.changes[3]), ResourceOutcome::Done(_)));
         assert!(UnitRun::merge(&[], &shown, true).is_none());
     }
 
