@@ -9,7 +9,6 @@ use super::unit_apply::ApplyCommand;
 use super::unit_outcome::{AppliedUnit, PhaseRuns};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
-use crate::cli::ledger::stack_transfers;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
@@ -68,11 +67,6 @@ async fn resolve_unit(
     let context = session.for_unit(&one.settings);
     let expected = ExpectedLedger::for_apply(request.running.accept_older_ledger);
     let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
-    let finished =
-        stack_transfers::finish_interrupted((&context.ui, &context.who), project, &connection, &journal);
-    if let Err(failure) = Box::pin(finished).await {
-        return ledger_io::close_after(journal, Err(failure)).await;
-    }
     let overwrite = BTreeSet::new();
     let command = ApplyCommand::new(&context, project, &connection, &journal, request.running, &overwrite);
     // It runs no plan, so that it has no results.
