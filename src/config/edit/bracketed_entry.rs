@@ -2,25 +2,24 @@
 //! the entry. Out: the entry as `key: value`, which can stand in brackets or on lines of its own.
 
 use super::request::{EditPath, EditPathStep};
-use crate::config::syntax::yaml::layout_tree::{YamlContent, YamlItem, parse_yaml_layout};
+use crate::config::syntax::yaml::layout_tree::{YamlContent, parse_yaml_layout};
 
 /// Returns the text of an entry in brackets; `None` for one with lines of its own, and if the path does not exist.
 #[must_use]
 pub fn bracketed_entry(text: &str, path: &EditPath) -> Option<String> {
     let tree = parse_yaml_layout(text)?;
     let mut node = tree.root.as_ref()?;
-    let (mut is_bracketed, mut found) = (false, None);
+    let (mut is_bracketed, mut entry) = (false, None);
     for step in &path.0 {
         let EditPathStep::Key(name) = step else { return None };
         let YamlContent::Mapping(collection) = &node.content else { return None };
         is_bracketed |= collection.flow;
-        let is_named = |item: &&YamlItem| item.key.as_ref().is_some_and(|key| key.text == *name);
-        let item = collection.items.iter().find(is_named)?;
-        let key = text.get(item.key.as_ref()?.at.clone())?;
+        let item = &collection.items[collection.position(name)?];
         node = &item.value;
-        found = Some(format!("{key}: {}", text.get(node.range.start..item.end())?));
+        entry = item.key.as_ref().map(|key| (key.at.clone(), node.range.start..item.end()));
     }
-    found.filter(|_| is_bracketed)
+    let (key, value) = entry.filter(|_| is_bracketed)?;
+    Some(format!("{}: {}", text.get(key)?, text.get(value)?))
 }
 
 #[cfg(test)]

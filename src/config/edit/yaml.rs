@@ -95,18 +95,12 @@ impl<'t> YamlEditor<'t> {
                 YamlContent::Sequence(collection) | YamlContent::Mapping(collection) => collection,
             };
             flow |= collection.flow;
-            let position = |key: &str| {
-                collection
-                    .items
-                    .iter()
-                    .position(|item| item.key.as_ref().is_some_and(|known| known.text == key))
-            };
             let index = match step {
-                EditPathStep::Key(key) => position(key),
+                EditPathStep::Key(key) => collection.position(key),
                 EditPathStep::Item(item) => (*item < collection.items.len()).then_some(*item),
             };
             let Some(index) = index else {
-                let merged = position("<<").filter(|_| says.get(&path.0[..=n]).is_some());
+                let merged = collection.position("<<").filter(|_| says.get(&path.0[..=n]).is_some());
                 return match merged {
                     Some(merge) => {
                         let item = &collection.items[merge];

@@ -73,7 +73,12 @@ pub(super) async fn run(
     let before = source_text(begun, file);
     edits.edit_file(file, &[Edit::Remove(EditPath::from_text(address.as_str()))])?;
     let after = edits.text_of(file).unwrap_or_default();
-    let block = MovedBlockText::cut(&before, &after, address, is_kdl(&file_path(begun, file)));
+    let is_yaml = edits.path_of(file).is_some_and(|path| !is_kdl(&path));
+    let path = EditPath::from_text(address.as_str());
+    let block = match bracketed_entry(&before, &path).filter(|_| is_yaml) {
+        Some(entry) => MovedBlockText::from_brackets(&entry),
+        None => MovedBlockText::cut(&before, &after),
+    };
     edits.edit_file(file, &[moved_entry(address, "stack", &shown(directory))])?;
 
     let mut edits_there = SourceEdits::new(&other);
@@ -207,29 +212,25 @@ fn way_back(own: &Path, there: &Path) -> Option<String> {
     Some(up.chain(down).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
-fn file_path(begun: &StackSources, file: SourceId) -> String {
-    begun.files.get(file).map(|source| source.path.clone()).unwrap_or_default()
-}
-
 fn source_text(begun: &StackSources, file: SourceId) -> String {
     begun.files.get(file).map(|source| source.text.to_string()).unwrap_or_default()
 }
 
-/// The text of a block.
-enum MovedBlockText {
-    /// Its lines, with the comments that belong to it.
-    Lines(Vec<String>),
-    /// The entry of a block that is in brackets, between others on its line.
-    Bracketed(String),
+/// The text of a block with the comments that belong to it, and its depth.
+struct MovedBlockText {
+    lines: Vec<String>,
+    /// Whether the block was in brackets, between others on its line.
+    is_bracketed: bool,
 }
 
 impl MovedBlockText {
-    /// Returns the entry of a block in brackets, else the lines that a file lost, without blank lines at the ends.
-    fn cut(before: &str, after: &str, address: &Address, is_kdl: bool) -> Self {
-        let path = EditPath::from_text(address.as_str());
-        if let Some(entry) = bracketed_entry(before, &path).filter(|_| !is_kdl) {
-            return Self::Bracketed(entry);
-        }
+    /// Returns the text of a block that has this entry in brackets.
+    fn from_brackets(entry: &str) -> Self {
+        Self { lines: entry.lines().map(str::to_owned).collect(), is_bracketed: true }
+    }
+
+    /// Returns the lines that a file lost, without blank lines at the ends.
+    fn cut(before: &str, after: &str) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
         let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
         let most = old.len().min(new.len()) - head;
@@ -241,35 +242,23 @@ impl MovedBlockText {
         }
         let blank = lines.iter().take_while(|line| line.trim().is_empty()).count();
         lines.drain(..blank);
-        Self::Lines(lines)
-    }
-
-    /// Returns the block as a node of a KDL file.
-    fn as_node(&self) -> String {
-        match self {
-            Self::Lines(lines) => lines.join("\n"),
-            Self::Bracketed(entry) => entry.clone(),
-        }
+        Self { lines, is_bracketed: false }
     }
 
     /// Returns the entry at an indentation. Its file lost the line of the keyword with its last entry: the comments before
     /// and on that line stay with the entry.
     fn as_entry(&self, keyword: &str, indent: usize) -> String {
-        let lines = match self {
-            Self::Lines(lines) => lines,
-            Self::Bracketed(entry) => return format!("{}{entry}", " ".repeat(indent)),
-        };
         let is_head = |line: &&String| {
             line.strip_prefix(keyword).and_then(|rest| rest.strip_prefix(':')).is_some_and(|rest| {
                 let rest = rest.trim();
                 rest.is_empty() || rest.starts_with('#')
             })
         };
-        let Some(at) = lines.iter().position(|line| is_head(&line)) else {
-            return Self::indented(lines, indent);
+        let Some(at) = self.lines.iter().position(|line| is_head(&line)) else {
+            return Self::indented(&self.lines, indent);
         };
-        let (before, entry) = (&lines[..at], &lines[at + 1..]);
-        let on_line = lines[at].split_once('#').map(|(_, comment)| format!("#{comment}"));
+        let (before, entry) = (&self.lines[..at], &self.lines[at + 1..]);
+        let on_line = self.lines[at].split_once('#').map(|(_, comment)| format!("#{comment}"));
         let comments: Vec<String> = before.iter().cloned().chain(on_line).collect();
         let texts = [comments.as_slice(), entry].into_iter().filter(|lines| !lines.is_empty());
         texts.map(|lines| Self::indented(lines, indent)).collect::<Vec<_>>().join("\n")
@@ -320,7 +309,7 @@ fn insert_block(
     if edits.path_of(file).is_some_and(|path| is_kdl(&path)) {
         // A node can stand anywhere at the top of a file.
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        edits.replace_text(file, format!("{text}{end}\n{}\n", block.as_node()));
+        edits.replace_text(file, format!("{text}{end}\n{}\n", block.lines.join("\n")));
         return Ok(());
     }
     // The editor of files finds the place and the indentation.
@@ -328,8 +317,10 @@ fn insert_block(
     edits.edit_file(file, &[Edit::Set(path.clone(), ConfigLiteral::text(PLACEHOLDER))])?;
     let text = edits.text_of(file).unwrap_or_default();
     if let Some(place) = bracketed_entry(&text, &path) {
-        let MovedBlockText::Bracketed(entry) = block else { return Err(brackets_failure(address)) };
-        edits.replace_text(file, text.replacen(&place, entry, 1));
+        if !block.is_bracketed {
+            return Err(brackets_failure(address));
+        }
+        edits.replace_text(file, text.replacen(&place, &block.lines.join("\n"), 1));
         return Ok(());
     }
     let line = text.lines().find(|line| line.contains(PLACEHOLDER)).unwrap_or_default();

@@ -3,7 +3,6 @@
 //! because they are part of addresses. A block with a problem is in the index as broken, so that references to it
 //! are not reported as well.
 
-use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::expansion_diagnostics::{describe_wait, for_each_problem, illegal_key, not_a_list};
@@ -247,7 +246,8 @@ pub(in crate::config) fn expand_block<'d>(
         for_each.value.span,
         site,
     )?;
-    let mut members = OrderedMap::with_capacity_and_hasher(keys.len(), RandomState::default());
+    let mut members = OrderedMap::default();
+    members.reserve(keys.len());
     let mut good = true;
     // All keys are checked, also after a wrong one, so that a list is corrected at once.
     for (each, span) in keys {

@@ -48,6 +48,13 @@ pub(in crate::config) struct YamlCollection {
     pub(in crate::config) items: Vec<YamlItem>,
 }
 
+impl YamlCollection {
+    /// Returns the position of the entry with a key; `None` if there is none.
+    pub(in crate::config) fn position(&self, key: &str) -> Option<usize> {
+        self.items.iter().position(|item| item.key.as_ref().is_some_and(|known| known.text == key))
+    }
+}
+
 /// An entry of a mapping or an item of a sequence.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlItem {
