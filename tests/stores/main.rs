@@ -24,6 +24,7 @@ mod moto;
 mod moves;
 mod people;
 mod postgres;
+mod program;
 mod races;
 mod races_elsewhere;
 #[cfg(feature = "postgres")]

@@ -1,15 +1,16 @@
 //! Moves between stacks whose ledgers are in real servers: the apply is killed before its messages to them. In between, no
 //! plan creates or deletes what moves; afterwards one ledger owns it.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Arc;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cloud::{STEAD, Served};
+use crate::cloud::Served;
 use crate::gate::Gate;
 use crate::moto;
+use crate::program;
 use crate::server::Database;
 
 /// Every third message of the program is one before which it is killed.
@@ -58,25 +59,14 @@ impl Movers {
     }
 
     fn command(&self, stack: &str, args: &str) -> Command {
-        let mut command = Command::new(STEAD);
-        let own = |name: &str| ["STEAD_", "AWS_"].iter().any(|prefix| name.starts_with(prefix));
-        for (name, _) in std::env::vars().filter(|(name, _)| own(name)) {
-            command.env_remove(name);
-        }
+        let mut command = program::stead(self.directory.path());
         command
             .current_dir(self.directory.path().join("repository").join(stack))
             .args(args.split(' '))
             .args((stack != ".").then_some(["-p", stack]).into_iter().flatten())
-            .env_remove("CI")
-            .env_remove("XDG_CONFIG_HOME")
-            .env("HOME", self.directory.path())
             .env("STEAD_API_URL", &self.cloud.url)
             .env("STEAD_API_KEY", &self.cloud.key)
-            .env("AWS_ENDPOINT_URL", &self.s3)
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_REGION", "us-east-1")
-            .stdin(Stdio::null());
+            .envs(program::s3_variables(&self.s3));
         command
     }
 

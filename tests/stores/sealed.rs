@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use stead::ledger::integrity::export;
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::gate::Gate;
 use crate::postgres::administer;
+use crate::program;
 use crate::server::Database;
 use crate::state_server::StateServer;
 
@@ -46,14 +47,9 @@ impl Place {
     }
 
     fn command(&self, stack: &str, key: &str, args: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stead"));
-        for (name, _) in
-            std::env::vars().filter(|(name, _)| name.starts_with("STEAD_") || name.starts_with("AWS_"))
-        {
-            command.env_remove(name);
-        }
-        command.current_dir(self.directory.path().join(stack)).args(args.split(' ')).stdin(Stdio::null());
-        command.env_remove("CI").env("HOME", self.directory.path()).env("STEAD_BACKEND", &self.backend);
+        let mut command = program::stead(self.directory.path());
+        command.current_dir(self.directory.path().join(stack)).args(args.split(' '));
+        command.env("STEAD_BACKEND", &self.backend);
         if !key.is_empty() {
             command.env("STEAD_LEDGER_KEY", self.directory.path().join(key));
         }
@@ -205,11 +201,7 @@ fn macs_in_s3_survive_kills_and_detect_tampering() {
     crate::moto::bucket("sealed");
     let (gate, port) = Gate::before(crate::moto::address().trim_start_matches("http://"));
     let mut place = Place::new("s3://sealed/here".to_owned(), gate, true);
-    place.variables = vec![
-        ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}")),
-        ("AWS_ACCESS_KEY_ID", "test".to_owned()),
-        ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
-    ];
+    place.variables = program::s3_variables(&format!("http://127.0.0.1:{port}")).into();
     place.tell();
 }
 

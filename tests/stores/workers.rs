@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cloud::{STEAD, Served};
+use crate::cloud::Served;
 use crate::moto;
+use crate::program;
 use crate::server::{Bouncer, Database};
 
 /// Kills of one test; `STEAD_WORKER_KILLS` sets another number.
@@ -54,28 +55,16 @@ impl Team {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(STEAD);
-        let own = |name: &str| ["STEAD_", "AWS_"].iter().any(|prefix| name.starts_with(prefix));
-        for (name, _) in std::env::vars().filter(|(name, _)| own(name)) {
-            command.env_remove(name);
-        }
+        let mut command = program::stead(self.directory.path());
         if let Some(runs) = &self.runs {
-            command
-                .env("STEAD_RUNS", runs)
-                .env("AWS_ENDPOINT_URL", moto::address())
-                .env("AWS_ACCESS_KEY_ID", "test")
-                .env("AWS_SECRET_ACCESS_KEY", "test")
-                .env("AWS_REGION", "us-east-1");
+            command.env("STEAD_RUNS", runs).envs(program::s3_variables(moto::address()));
         }
         command
             .current_dir(self.directory.path().join("repository"))
             .args(args)
-            .env_remove("CI")
-            .env("HOME", self.directory.path())
             .env("STEAD_API_URL", &self.cloud.url)
             .env("STEAD_API_KEY", &self.cloud.key)
             .env("STEAD_BACKEND", &self.backend)
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command

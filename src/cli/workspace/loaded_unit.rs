@@ -32,8 +32,7 @@ pub(super) fn arrange_units(units: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
 /// Gives each unit the settings of the others, if they have several profiles: a stack moves objects to another one, whose
 /// ledger may be in another backend.
 fn with_settings_of_peers(mut units: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
-    let profile = |one: &WorkspaceUnit| one.settings.profile.clone();
-    if units.windows(2).all(|pair| profile(&pair[0]) == profile(&pair[1])) {
+    if units.windows(2).all(|pair| pair[0].settings.profile == pair[1].settings.profile) {
         return units;
     }
     let key = |one: &WorkspaceUnit| {
