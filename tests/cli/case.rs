@@ -1,6 +1,8 @@
 //! `Case`: a temporary directory with a stack, an emulator process of its own, and the real binary run on both.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -169,17 +171,41 @@ impl Run {
     }
 }
 
-/// Copies the files of a directory and its subdirectories, except for stead's own.
+/// What an apply of an example writes into its directories: the ledger, delivered secrets and pinned names.
+const WRITTEN: [&str; 3] = [".stead", "secrets", "stead.lock"];
+
+/// Copies the files of a directory and its subdirectories, except for those that an apply wrote there: the README's first
+/// command applies an example where it is.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
         let name = entry.file_name().unwrap();
+        if WRITTEN.iter().any(|written| name == *written) {
+            continue;
+        }
         if entry.is_file() {
             fs::copy(&entry, to.join(name)).unwrap();
-        } else if name != ".stead" {
+        } else {
             copy(&entry, &to.join(name));
         }
     }
+}
+
+#[test]
+fn an_example_that_was_applied_is_copied_as_it_was_before() {
+    let names = |case: &Case| -> BTreeSet<OsString> {
+        fs::read_dir(case.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    let applied = Case::example("shop");
+    let before = names(&applied);
+    applied.ok("apply --cloud local --yes");
+    let after = names(&applied);
+    assert!(WRITTEN[..2].iter().all(|name| after.contains(OsStr::new(name))), "{after:?}");
+    let copied = Case::new();
+    copy(applied.dir.path(), copied.dir.path());
+    // The directory is also the user's, who has a state directory then.
+    let state = BTreeSet::from([OsString::from(".local")]);
+    assert_eq!(&names(&copied) - &state, before);
 }
 
 /// A running `stead emulator`.
