@@ -23,6 +23,7 @@ use super::process::settings::unit_settings::UnitSettings;
 use super::process::settings::{self, Settings};
 use super::process::terminal::Terminal;
 use super::process::{actor, panic_hook};
+use super::stack::unit_profile;
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 use crate::report::json;
@@ -51,12 +52,7 @@ fn run() -> Exit {
     let MergedSettings { mut settings, mistake, profiles } = match read_settings(&cli, &terminal.variables)
     {
         Ok(found) => found,
-        Err(error) => {
-            let message = error.to_string();
-            Ui::write_error(&format!("error: {}", escape::escape_line(&message)));
-            for_programs(&message, &terminal.variables);
-            return Exit::Usage;
-        }
+        Err(error) => return report_wrong_settings(&error.to_string(), &terminal.variables),
     };
     settings.needs_secrets = cli.command.as_ref().is_none_or(|command| command.properties().needs_secrets);
     // Set before any file of the stack is read: the flag decides which of them may be read.
@@ -86,6 +82,12 @@ fn run() -> Exit {
     let variables = &terminal.variables;
     let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
     let unit_settings = UnitSettings::new(cli.global, terminal.variables.clone(), profiles);
+    if !command.covers_units() {
+        settings = match unit_profile::with_profile_of_unit(settings, &unit_settings) {
+            Ok(settings) => settings,
+            Err(error) => return report_wrong_settings(&error.to_string(), variables),
+        };
+    }
     let session = CommandContext { settings, ui, mistake, who, commit, unit_settings };
     match run_command(&session, &command) {
         Ok(exit) => exit,
@@ -111,6 +113,13 @@ fn output_settings(settings: &Settings, terminal: &Terminal, tells: OutputSuppor
         live: terminal.is_live(settings.ci),
         shows: terminal.output,
     }
+}
+
+/// Reports that flags, variables or the settings file are wrong.
+fn report_wrong_settings(message: &str, variables: &EnvVariables) -> Exit {
+    Ui::write_error(&format!("error: {}", escape::escape_line(message)));
+    for_programs(message, variables);
+    Exit::Usage
 }
 
 /// Prints why there is no result as JSON, for programs that read only standard output. The command line or the

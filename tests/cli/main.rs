@@ -76,6 +76,7 @@ mod units;
 mod units_approval;
 mod units_deletions;
 mod units_drift;
+mod units_profiles;
 mod units_readers;
 mod units_remedies;
 mod units_removed;

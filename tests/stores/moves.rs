@@ -25,8 +25,6 @@ struct Movers {
     cloud: Served,
     gate: Arc<Gate>,
     s3: String,
-    /// The backend of both; `None` if each has a profile of its own.
-    backend: Option<String>,
 }
 
 impl Movers {
@@ -52,8 +50,7 @@ impl Movers {
             std::fs::write(root.join(name).join("stead.yaml"), text).unwrap();
         }
         let cloud = Served::start(&directory.path().join("cloud"));
-        let backend = (of_a == of_b).then(|| of_a.to_owned());
-        let movers = Self { directory, cloud, gate, s3, backend };
+        let movers = Self { directory, cloud, gate, s3 };
         movers.exits(0, ".", "apply --all --yes");
         movers
     }
@@ -63,7 +60,6 @@ impl Movers {
         command
             .current_dir(self.directory.path().join("repository").join(stack))
             .args(args.split(' '))
-            .args((stack != ".").then_some(["-p", stack]).into_iter().flatten())
             .env("STEAD_API_URL", &self.cloud.url)
             .env("STEAD_API_KEY", &self.cloud.key)
             .envs(program::s3_variables(&self.s3));
@@ -88,13 +84,10 @@ impl Movers {
 
     /// Checks that no plan creates, replaces or deletes anything.
     fn plans_only_moves(&self, story: &str) {
-        let (stacks, args) = match self.backend {
-            Some(_) => (["a", "b"].as_slice(), "plan --output json"),
-            None => (["."].as_slice(), "plan --all --output json"),
-        };
-        for stack in stacks {
+        let commands = [("a", "plan"), ("b", "plan"), (".", "plan --all")];
+        for (stack, args) in commands.map(|(stack, args)| (stack, format!("{args} --output json"))) {
             // It is blocked while the move is interrupted.
-            let output = self.command(stack, args).output().unwrap();
+            let output = self.command(stack, &args).output().unwrap();
             let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
             let units = plan["units"].as_array().cloned().unwrap_or_else(|| vec![plan.clone()]);
             let plans = units.iter().map(|unit| unit.get("plan").unwrap_or(unit));
@@ -111,17 +104,18 @@ impl Movers {
         let mut kills = 0;
         for (round, at) in (0..).step_by(EACH).enumerate() {
             let (from, to) = if round % 2 == 0 { ("a", "b") } else { ("b", "a") };
-            // In one backend, an apply of either stack makes the move, and one of the other finishes it.
-            let (first, second, args) = match (&self.backend, round % 4 < 2) {
-                (None, _) => (".", ".", "apply --all --yes"),
-                (Some(_), true) => (from, to, "apply --yes"),
-                (Some(_), false) => (to, from, "apply --yes"),
+            // An apply of either stack makes the move, and one of the other or of both finishes it.
+            let (one, all) = ("apply --yes", "apply --all --yes");
+            let [(first, args), (second, next)] = match (round / 2) % 3 {
+                0 => [(from, one), (to, one)],
+                1 => [(to, one), (from, one)],
+                _ => [(".", all), (".", all)],
             };
             let story = format!("from {from} to {to}, the apply in {first} is killed before message {at}");
             self.exits(0, from, &format!("mv volume.d --to-stack ../{to} --yes"));
             let was_killed = self.gate.kill(self.command(first, args), at.try_into().unwrap());
             self.plans_only_moves(&story);
-            self.exits(0, second, args);
+            self.exits(0, second, next);
             self.exits(0, ".", "plan --all --exit-code");
             for stack in [from, to] {
                 self.exits(0, stack, "fmt --prune");

@@ -238,6 +238,24 @@ impl Command {
         self.row().properties
     }
 
+    /// Returns whether the command works on many units, each of which has settings of its own.
+    pub(super) const fn covers_units(&self) -> bool {
+        match self {
+            Self::Validate(args) => args.units.all,
+            Self::Fmt(args) => args.units.all,
+            Self::Test(args) => args.units.all,
+            Self::Plan(args) => args.units.all,
+            Self::Apply(args) => args.units.all,
+            Self::Destroy(args) => args.units.all,
+            Self::Drift(args) => args.units.all,
+            Self::Ls(args) => args.units.all,
+            Self::Output(args) => args.units.all,
+            Self::Cost(args) => args.units.all,
+            Self::Stacks(_) | Self::Runs(_) => true,
+            _ => false,
+        }
+    }
+
     /// Returns the row of the command in the table of commands.
     pub(super) fn row(&self) -> CommandRow<'_> {
         use OutputSupport::{Document, Events, Text};

@@ -82,8 +82,9 @@ pub(in crate::cli) async fn read_remote_ledger(
     let peek = read_remote_header(project, &directory, name, other)?;
     let environment = remote_environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
-    let place = ledger_settings::place_of(&project.settings, whose, &directory)?;
-    let key = open::seal_key(&project.settings)?;
+    let settings = project.settings.of_peer(&stack_files::full_path(&directory), &environment);
+    let place = ledger_settings::place_of(settings, whose, &directory)?;
+    let key = open::seal_key(settings)?;
     let read = CommandStore::read(&place, &peek.name, &environment, key.as_ref()).await;
     read.map_err(|error| {
         let failure = CliFailure::from(error);

@@ -99,7 +99,7 @@ pub struct Profiles {
     all: BTreeMap<Name, Profile>,
     /// What holds for every profile: directories of policies, and privileged roles.
     shared: Profile,
-    /// The profiles of units, for commands with `--all`; the first rule that matches counts.
+    /// The profiles of units; the first rule that matches counts.
     units: Vec<UnitProfile>,
 }
 
@@ -214,6 +214,12 @@ impl Profiles {
             return Err(ProfileError::UnitRule { place: place.to_owned(), reason });
         }
         Ok(profiles)
+    }
+
+    /// Returns whether the file has rules that give units a profile.
+    #[must_use]
+    pub const fn has_unit_rules(&self) -> bool {
+        !self.units.is_empty()
     }
 
     /// Returns the name of the profile that a rule gives a unit; `None` if no rule matches it.

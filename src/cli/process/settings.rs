@@ -94,8 +94,8 @@ pub struct Settings {
     /// Database in which workers share their runs, as the user wrote it, possibly with a password; `None` uses the
     /// backend.
     pub runs: Option<String>,
-    /// The settings of the other units of the command, if they have several profiles: a move finds the ledger of the other
-    /// stack by them. Empty in a command on one stack, whose settings hold for the others, too.
+    /// The settings of other units of the repository, if they have several profiles: the ledger of another stack is found
+    /// by them.
     pub(in crate::cli) peers: PeerSettings,
     /// Whether the outcome of every lost request must be resolved by the user, as with `--strict`.
     pub strict: bool,

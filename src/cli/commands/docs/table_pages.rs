@@ -122,7 +122,7 @@ fn unit_profile_blocks() -> Vec<Block> {
         Block::heading(2, "Profiles of units"),
         Block::Paragraph(vec![
             Inline::code("[[units]]"),
-            Inline::text(" in the same file gives units a profile, for commands with "),
+            Inline::text(" in the same file gives units a profile, for commands on one stack and with "),
             Inline::code("--all"),
             Inline::text(". The first rule that matches a unit counts. A profile that "),
             Inline::code("-p"),

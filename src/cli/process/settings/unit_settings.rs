@@ -34,6 +34,27 @@ impl UnitSettings {
         &self.variables
     }
 
+    /// Returns whether rules give units a profile: there are some, and neither the command line nor `STEAD_PROFILE` names
+    /// one for all units.
+    pub(in crate::cli) fn gives_profiles(&self) -> bool {
+        let is_named = self.variables.get("STEAD_PROFILE").is_some_and(|name| !name.is_empty());
+        self.profiles.has_unit_rules() && self.flags.profile.is_none() && !is_named
+    }
+
+    /// Returns the profile that a rule gives a unit; `None` if no rule matches it, or one profile is named for all units.
+    pub(in crate::cli) fn profile_of(&self, unit: &Unit) -> Option<&Name> {
+        self.profiles.profile_of(unit).filter(|_| self.gives_profiles())
+    }
+
+    /// Merges the settings of the command line with this profile.
+    ///
+    /// # Errors
+    /// When the profile has an invalid value.
+    pub(in crate::cli) fn merge_with_profile(&self, profile: &Name) -> Result<Settings, SettingsError> {
+        let flags = GlobalArgs { profile: Some(profile.clone()), ..self.flags.clone() };
+        merge(flags, &self.variables, &self.profiles)
+    }
+
     /// Merges the settings of a unit whose stack declares the variables `declared`; `command` has what the command
     /// decided for all units. A profile that the command line or `STEAD_PROFILE` names is used for all units.
     ///
@@ -46,12 +67,7 @@ impl UnitSettings {
         unit: &Unit,
         declared: impl Fn(&str) -> bool,
     ) -> Result<Settings, SettingsError> {
-        let named = self.variables.get("STEAD_PROFILE").is_some_and(|name| !name.is_empty());
-        let profile = self
-            .flags
-            .profile
-            .clone()
-            .or_else(|| self.profiles.profile_of(unit).filter(|_| !named).cloned());
+        let profile = self.flags.profile.clone().or_else(|| self.profile_of(unit).cloned());
         let vars = self.flags.vars.iter().filter_map(|(name, value)| {
             let (whose, name) = split_variable(name);
             let reaches = whose.map_or_else(|| declared(name), |whose| whose == unit.name.to_string());
