@@ -148,6 +148,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
         None if plan.has_changes() => session.next(&next_command(args), ""),
         None => {}
     }
+    // The process ends now: freeing the parts of a large plan one by one takes a twentieth of its time.
+    std::mem::forget((plan, project, world, ledger));
     Ok(exit)
 }
 

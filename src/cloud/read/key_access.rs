@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::join;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
@@ -28,9 +29,8 @@ pub(in crate::cloud) async fn read_key_access<C: Transport, K: Clock, R: Random>
 ) -> KeyAccess {
     let keys = read_rows(reader, API_KEYS_PATH).await.unwrap_or_default();
     let Some(record) = own_record(&keys, key) else { return KeyAccess::default() };
-    let roles = read_rows(reader, ROLES_PATH).await.unwrap_or_default();
-    let listed = read_rows(reader, PERMISSIONS_PATH).await.unwrap_or_default();
-    access_of(record, &roles, &listed)
+    let (roles, listed) = join(read_rows(reader, ROLES_PATH), read_rows(reader, PERMISSIONS_PATH)).await;
+    access_of(record, &roles.unwrap_or_default(), &listed.unwrap_or_default())
 }
 
 /// Returns all rows of a list; `None` if the service does not show it.
