@@ -393,3 +393,19 @@ fn no_schedule_of_workers_makes_a_duplicate_or_leaves_a_unit_undone() {
         world.check_end();
     }
 }
+
+#[test]
+fn a_worker_adopts_only_a_task_that_it_does_not_do_yet() {
+    let progress = RunProgress {
+        status: RunStatus::Running,
+        waiting: 1,
+        running: vec![(3, "w".to_owned())],
+        workers: Vec::new(),
+    };
+    let action = |known: bool| {
+        let situation = WorkerSituation { name: "w", running: 1, limit: 2, is_stopped: false };
+        next_action(&progress, "w", situation, |_| known, |_| false)
+    };
+    assert_eq!(action(false), WorkerAction::Adopt);
+    assert_eq!(action(true), WorkerAction::Claim);
+}
