@@ -8,7 +8,7 @@ use crate::config::codes;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::resolve::context::evaluator::{Evaluator, NoLiveValues};
 use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
-use crate::model::address::Name;
+use crate::model::address::{Name, is_legal_segment};
 use crate::model::cel::PathSegment;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::evaluate::evaluate_within;
@@ -110,6 +110,11 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
             let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
             let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
+            if let Some(help) = indexed_reference(text, &path) {
+                return Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a reference has no brackets")
+                    .with_label(span, "")
+                    .help(help);
+            }
             Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
                 .with_label(span, "")
                 .detail(format!("`${word}` is a reference only when it is the whole value."))
@@ -119,6 +124,17 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
             .with_label(span, "")
             .detail(format!("`${path}` has two dots in a row, or ends with one.")),
     }
+}
+
+/// Returns how to write a reference whose last part is in brackets, as in Terraform: `$vm.web["a"]`, `$vars.sizes[0]`.
+/// `None` if the text has another form.
+fn indexed_reference(text: &str, path: &str) -> Option<String> {
+    let index = text.strip_prefix('$')?.strip_prefix(path)?.strip_prefix('[')?.strip_suffix(']')?;
+    if index.bytes().all(|byte| byte.is_ascii_digit()) && !index.is_empty() {
+        return Some(format!("write `${{{path}[{index}]}}`"));
+    }
+    let key = index.trim_matches(['"', '\'']);
+    is_legal_segment(key).then(|| format!("name the part after a dot: write `${path}.{key}`"))
 }
 
 /// Resolves the text between `${` and `}`: computed now if all its values are known, else kept with only the values

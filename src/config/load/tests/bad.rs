@@ -35,6 +35,8 @@ fn invalid_references_are_errors() {
         "crane: { a: { note: 'run ${PORT}' } }",
         "crane: { a: { note: $PORT } }",
         "crane: { a: { note: echo $env } }",
+        "crane: { a: { note: '$crane.b[\"x\"]' } }",
+        "vars: { sizes: { type: list(string), default: [a] } }\ncrane: { a: { note: '$vars.sizes[0]' } }",
         "crane: { a: { note: $vars.x } }",
         "vars: { office: { default: a } }\ncrane: { a: { note: '${vars.ofice}' } }",
         "locals: { x: 1 }\ncrane: { a: { note: $locals.y } }",
@@ -81,6 +83,11 @@ fn invalid_references_are_errors() {
     S0211 3:21 this name means nothing here | `PORT` is not a kind, and not one of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$$PORT`
     # crane: { a: { note: echo $env } }
     S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env}` to fill it in, or `$$env` for the text itself
+    # crane: { a: { note: '$crane.b["x"]' } }
+    S0213 3:21 a reference has no brackets | name the part after a dot: write `$crane.b.x`
+    # vars: { sizes: { type: list(string), default: [a] } }
+    # crane: { a: { note: '$vars.sizes[0]' } }
+    S0213 4:21 a reference has no brackets | write `${vars.sizes[0]}`
     # crane: { a: { note: $vars.x } }
     S0209 3:27 this variable is not declared | There is no variable `x`. | declare it under `vars`
     # vars: { office: { default: a } }
