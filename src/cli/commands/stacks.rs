@@ -115,6 +115,7 @@ fn unit_row(workspace: &Workspace, one: &WorkspaceUnit, wave: usize) -> UnitRow 
         stack: one.unit.name.stack.clone(),
         environment: one.unit.name.environment.clone(),
         directory: (!one.unit.is_removed).then(|| one.unit.directory.clone()),
+        valid: one.loaded.is_ok(),
         upstream,
         wave,
         changed: change.map(StackChange::is_changed),

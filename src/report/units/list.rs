@@ -18,6 +18,8 @@ pub struct UnitRow {
     /// Directory relative to the root of the repository; null for a unit whose stack or environment is gone, and whose
     /// ledger still has objects.
     pub directory: Option<Name>,
+    /// Whether it has no error. If it has one, `upstream` may lack units, and `wave` be too low.
+    pub valid: bool,
     /// Units whose outputs it reads, as `stack/environment`.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub upstream: Vec<UnitName>,
@@ -73,7 +75,8 @@ pub fn units_table(units: &[UnitRow]) -> ReportTable {
     columns.extend(shows_changed.then(|| TableColumn::text("changed")));
     columns.push(TableColumn::text("ledger"));
     let row = |unit: &UnitRow| {
-        let upstream: Vec<String> = unit.upstream.iter().map(ToString::to_string).collect();
+        let mut upstream: Vec<String> = unit.upstream.iter().map(ToString::to_string).collect();
+        upstream.extend((!unit.valid).then(|| "(has errors)".to_owned()));
         let mut cells = vec![
             TableCell::Text(format!("{}/{}", unit.stack, unit.environment)),
             TableCell::text(Some(unit.directory.as_ref().map_or("(removed)", Name::as_str))),

@@ -46,6 +46,7 @@ mod tests {
             stack: format!("s{number}").into(),
             environment: "prod".into(),
             directory: Some(format!("s{number}").into()),
+            valid: true,
             upstream: Vec::new(),
             wave: 0,
             changed: None,
