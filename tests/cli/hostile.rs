@@ -340,3 +340,74 @@ fn hostile_arguments_and_variables_have_no_effect() {
         check(&format!("{name}={text:?}"), &Run::of(&output));
     }
 }
+
+/// A live object can repeat a secret of the stack in a field that is none: no report shows it, and it is not accepted into the
+/// configuration.
+#[test]
+fn a_secret_in_a_live_name_is_in_no_report() {
+    const CANARY: &str = "canary-8a41f2d07c";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(
+            "stead.yaml",
+            "stead: 1\nstack: repeats\nvars: { pw: { type: secret } }\nvolume: { d: { size: 10, name: d } }\n\
+             vpc: { v: { name: v, cidr: 10.1.0.0/16 } }\n\
+             app: { web: { type: web, repo: acme/shop, branch: main, port: 8080, size: app-s, env_vars: { PW: $vars.pw } } }\n",
+        )
+        .emulator();
+    let run = |args: &str| Run::of(&case.command(args).env("STEAD_VAR_PW", CANARY).output().unwrap());
+    assert_eq!(run("apply --yes").code, 0);
+    let objects = run("ls --output json").json();
+    let id = |address: &str| {
+        let all = objects["resources"].as_array().unwrap().iter();
+        let found = all.clone().find(|one| one["address"] == address).unwrap();
+        found["id"].as_str().unwrap().to_owned()
+    };
+    // One name is a difference, and the other one is beside an id that a new resource refers to.
+    case.cloud().mutate("volume", &id("volume.d"), &json!({ "name": CANARY }));
+    let projects = case.cloud().list("/api/v1/projects");
+    let project = projects[0]["id"].as_str().unwrap();
+    let other =
+        case.cloud().make("/api/v1/vpcs", &json!({ "name": CANARY, "cidr": "10.9.0.0/16" }), project);
+    let other = other["id"].as_str().or(other["data"]["id"].as_str()).unwrap_or_else(|| panic!("{other}"));
+    let block = format!("vm: {{ w: {{ template: ubuntu-24.04, plan: std-1c-1g, vpc: {other} }} }}\n");
+    case.edit("stead.yaml", "vpc: {", &format!("{block}vpc: {{"));
+    let reports: Vec<String> = ["md", "html", "json", "sarif", "junit", "prom"]
+        .map(|format| format!("--report {format}=report.{format}"))
+        .to_vec();
+    let reports = reports.join(" ");
+    for command in [
+        format!("plan {reports} --report tfjson=report.tfjson -o saved.plan"),
+        format!("plan --all {reports} --report tfjson=tf"),
+        "plan --output json -v".to_owned(),
+        "plan --output ndjson".to_owned(),
+        "show saved.plan -v".to_owned(),
+        "drift".to_owned(),
+        "drift --output json".to_owned(),
+    ] {
+        let run = run(&command);
+        assert!([0, 3, 4].contains(&run.code), "{command}: {}", run.all());
+        assert!(!run.all().contains(CANARY), "{command}: {}", run.all());
+    }
+    run("plan").says(&["(secret) → d", other]);
+    let accepted = run("drift --accept volume.d.name --yes");
+    assert_eq!(accepted.code, 1, "{}", accepted.all());
+    accepted.says(&["the live value of volume.d.name is a secret"]);
+    let written = files_below(&case.path(""), &case.path("cloud"));
+    assert!(written.len() > 10, "{written:?}");
+    for path in written {
+        let bytes = std::fs::read(&path).unwrap();
+        let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+        assert!(!found, "{} has the secret", path.display());
+    }
+    assert_eq!(run("apply --replace volume.d --yes").code, 0);
+    assert_eq!(run("plan --exit-code").code, 0);
+}
+
+fn files_below(directory: &std::path::Path, except: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| path != except)
+        .flat_map(|path| if path.is_dir() { files_below(&path, except) } else { vec![path] })
+        .collect()
+}

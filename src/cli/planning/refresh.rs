@@ -28,8 +28,8 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::artifact::binding;
+use crate::plan::artifact::redaction::{redact_plan, redact_values};
 use crate::plan::inputs::{PlanInputs, PlanningOptions, PolicyContext};
 use crate::plan::model::change::Plan;
 use crate::plan::model::resource_values::PlanValues;
@@ -121,8 +121,10 @@ pub(in crate::cli) async fn read_and_plan(
     let planning = pipeline::make_plan_with_outputs;
     let read = with_inputs(connection, project, ledger, (options, pinned), planning).await;
     let (planned, mut world) = read?;
+    let redact = |text: &str| connection.client.redact(text);
     world.values = planned.values;
-    Ok((redact_outputs(planned.plan, &|text| connection.client.redact(text)), world))
+    redact_values(&mut world.values, &redact);
+    Ok((redact_plan(planned.plan, &redact), world))
 }
 
 /// Reads the live state and passes all inputs of a plan to a function.

@@ -32,7 +32,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
-use crate::plan::annotate::outputs::redact_outputs;
+use crate::plan::artifact::redaction::{redact_plan, redact_values};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::workspace::combined;
@@ -387,8 +387,10 @@ async fn plan_unit(
     if !state.one.unit.is_removed {
         blockers::complete_remedies(&mut planned.plan, &state.one.settings);
     }
+    let redact = |text: &str| state.connection.client.redact(text);
+    redact_values(&mut planned.values, &redact);
     Ok(PlannedUnit {
-        plan: redact_outputs(planned.plan, &|text| state.connection.client.redact(text)),
+        plan: redact_plan(planned.plan, &redact),
         outputs: planned.outputs,
         values: planned.values,
         ledger: state.ledger.clone(),

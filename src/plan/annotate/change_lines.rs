@@ -8,6 +8,7 @@ use foldhash::{HashMap, HashSet};
 
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::{Effect, Kind, Type};
 use crate::model::source::{SourceLocation, Span};
 use crate::model::values::value::Value;
@@ -115,7 +116,7 @@ fn change_action(
     }
 }
 
-/// Adds the addresses of the objects whose ids the values of references contain: a reader knows a name, not an id.
+/// Adds the names of the objects whose ids the values of references contain: a reader knows a name, not an id.
 pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [Change]) {
     let ids: HashSet<Name> =
         changes.iter().flat_map(|change| referenced_ids(joined, change)).cloned().collect();
@@ -126,39 +127,59 @@ pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [
         Some((ids.get(&subject.object()?.id)?.clone(), subject.address.clone()))
     };
     let addresses: HashMap<Name, Address> = joined.subjects.iter().filter_map(named).collect();
-    let names = |kind: Option<&Kind>, path: &Name, values: &[&Value]| {
-        let ids = kind.filter(|kind| is_reference(kind, path)).map(|_| texts_of(values))?;
-        let names = ids.into_iter().filter_map(|id| Some((id.clone(), addresses.get(id)?.clone())));
-        let names: BTreeMap<Name, Address> = names.collect();
-        (!names.is_empty()).then(|| Box::new(names))
+    let names = |values: &[&Value]| {
+        let named = |id: &Name| Some((id.clone(), addresses.get(id)?.clone()));
+        boxed(texts_of(values).into_iter().filter_map(named).collect())
+    };
+    let live_names = |target: &str, values: &[&Value]| {
+        let others = texts_of(values).into_iter().filter(|id| !addresses.contains_key(*id));
+        boxed(others.filter_map(|id| Some((id.clone(), live_name(joined, target, id)?))).collect())
     };
     for change in changes {
-        let kind = joined.inputs.registry.kind(&change.kind);
+        let Some(kind) = joined.inputs.registry.kind(&change.kind) else { continue };
         for one in &mut change.attributes {
+            let Some(target) = reference_target(kind, &one.path) else { continue };
             let last_applied = one.last_applied.as_deref().unwrap_or(&Value::Null);
-            one.names = names(kind, &one.path, &[&one.before, &one.after, last_applied]);
+            let values = [&one.before, &one.after, last_applied];
+            (one.names, one.live_names) = (names(&values), live_names(target, &values));
         }
         for one in &mut change.rest {
-            one.names = names(kind, &one.path, &[&one.value]);
+            let Some(target) = reference_target(kind, &one.path) else { continue };
+            (one.names, one.live_names) = (names(&[&one.value]), live_names(target, &[&one.value]));
         }
     }
+}
+
+fn boxed<V>(names: BTreeMap<Name, V>) -> Option<Box<BTreeMap<Name, V>>> {
+    (!names.is_empty()).then(|| Box::new(names))
+}
+
+/// Returns the name of a live object that is no child; `None` if it was not read, or shows none.
+fn live_name(joined: &JoinedState<'_>, kind: &str, id: &Name) -> Option<Name> {
+    let key = ObjectKey { kind: kind.into(), parent: None, id: id.clone() };
+    let object = joined.inputs.snapshot.objects.get(&key)?;
+    object.attributes.get("name").and_then(Value::as_text).map(Name::new)
 }
 
 /// Returns the ids of other objects in the values of a change.
 fn referenced_ids<'c>(joined: &JoinedState<'_>, change: &'c Change) -> Vec<&'c Name> {
     let Some(kind) = joined.inputs.registry.kind(&change.kind) else { return Vec::new() };
-    let changed = change.attributes.iter().filter(|one| is_reference(kind, &one.path));
-    let unchanged = change.rest.iter().filter(|one| is_reference(kind, &one.path));
+    let changed = change.attributes.iter().filter(|one| reference_target(kind, &one.path).is_some());
+    let unchanged = change.rest.iter().filter(|one| reference_target(kind, &one.path).is_some());
     let changed =
         changed.flat_map(|one| [&one.before, &one.after].into_iter().chain(one.last_applied.as_deref()));
     let values = changed.chain(unchanged.map(|one| &one.value));
     texts_of(&values.collect::<Vec<_>>())
 }
 
-/// Returns whether an attribute, or the one that a path leads into, contains ids of other objects.
-fn is_reference(kind: &Kind, path: &str) -> bool {
+/// Returns the kind of the objects whose ids an attribute, or the one that a path leads into, contains; `None` if it contains
+/// no ids.
+fn reference_target(kind: &Kind, path: &str) -> Option<&'static str> {
     let (name, _) = path.split_once('.').unwrap_or((path, ""));
-    kind.attribute(name).is_some_and(|attribute| matches!(attribute.ty.innermost(), Type::Reference(_)))
+    match kind.attribute(name)?.ty.innermost() {
+        Type::Reference(target) => Some(target),
+        _ => None,
+    }
 }
 
 fn texts_of<'v>(values: &[&'v Value]) -> Vec<&'v Name> {
@@ -234,6 +255,7 @@ fn unchanged_attributes(joined: &JoinedState<'_>, decision: &Decision<'_>) -> Ve
         },
         source: source_location(joined, setting.span),
         names: None,
+        live_names: None,
     })
     .collect()
 }
@@ -258,6 +280,7 @@ fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
         cause: Cause::Config,
         last_applied: None,
         names: None,
+        live_names: None,
     })
 }
 
@@ -274,6 +297,7 @@ fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
         cause: difference.cause,
         last_applied: difference.last_applied.map(Box::new),
         names: None,
+        live_names: None,
     }
 }
 

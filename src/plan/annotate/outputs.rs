@@ -126,7 +126,7 @@ fn planned_output(
 /// Returns a plan whose outputs contain no text that `redact` replaces: a live value may repeat a secret, which an apply does
 /// not record either. An output that is the recorded one then does not change.
 #[must_use]
-pub fn redact_outputs(mut plan: Plan, redact: &dyn Fn(&str) -> String) -> Plan {
+pub(in crate::plan) fn redact_outputs(mut plan: Plan, redact: &dyn Fn(&str) -> String) -> Plan {
     let mut has_changed = false;
     for output in plan.planned_outputs.iter_mut().filter(|output| output.is_live) {
         let Some(after) = &output.after else { continue };

@@ -9,5 +9,6 @@ pub mod difference_part;
 pub mod drift_history;
 pub mod fingerprint;
 pub mod recheck;
+pub mod redaction;
 pub mod saved_plan;
 pub mod signature;

@@ -435,6 +435,10 @@ pub struct AttributeChange {
     /// The resources of this stack whose ids the values contain, by id; `None` if they contain none. For display only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Box<BTreeMap<Name, Address>>>,
+    /// Names of other objects whose ids the values contain, as the service shows them, by id; `None` if there are none. For
+    /// display only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_names: Option<Box<BTreeMap<Name, Name>>>,
 }
 
 /// A written attribute that does not change.
@@ -449,6 +453,9 @@ pub struct UnchangedAttribute {
     /// As the names of a changed attribute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Box<BTreeMap<Name, Address>>>,
+    /// As the live names of a changed attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_names: Option<Box<BTreeMap<Name, Name>>>,
 }
 
 /// A side effect, with its meaning for this change.

@@ -40,13 +40,13 @@ pub(super) fn add_attribute_lines(
 pub(super) fn add_unchanged(page: &mut TextPage, rest: &[UnchangedAttribute]) {
     let widest = rest.iter().map(|one| page::display_width(&one.path)).max().unwrap_or(0);
     let column = INDENT + widest.min(MAX_NAME_WIDTH) + 2;
-    for UnchangedAttribute { path, value, source, names } in rest {
+    for UnchangedAttribute { path, value, source, names, live_names } in rest {
         let line = TextLine::indent(INDENT)
             .push_styled(TextRole::Faint, path)
             .to_column(column)
             .continue_at(column);
         let line = line
-            .push_styled(TextRole::Faint, phrases::format_value(&named_value(value, names)))
+            .push_styled(TextRole::Faint, phrases::format_value(&named_value(value, names, live_names)))
             .push_styled(TextRole::Faint, "  unchanged");
         page.add_line(match source {
             Some(place) => line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line)),
@@ -134,7 +134,7 @@ fn push_note(line: TextLine, attribute: &AttributeChange) -> TextLine {
     let last = attribute
         .last_applied
         .as_ref()
-        .map(|last| phrases::format_value(&named_value(last, &attribute.names)));
+        .map(|last| phrases::format_value(&named_value(last, &attribute.names, &attribute.live_names)));
     let line = match (attribute.cause, last) {
         (Cause::Drift, _) => line.push_styled(TextRole::Warning, "  changed outside stead"),
         (Cause::Both, Some(last)) => {

@@ -109,6 +109,7 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
         cause: Cause::Config,
         last_applied: None,
         names: None,
+        live_names: None,
     }
 }
 
@@ -196,6 +197,7 @@ fn updates() -> Vec<Change> {
         ],
         rest: vec![UnchangedAttribute {
             names: None,
+            live_names: None,
             path: "engine".into(),
             value: Value::text("postgres"),
             source: Some(at(23)),

@@ -1,5 +1,7 @@
-//! Ids beside the names of their resources, as in `vpc.main (990884aa)`. In: a value of a plan, and the names that the plan
-//! has for the ids in it. Out: the value for a reader. JSON shows the values themselves.
+//! Ids beside the names of their resources, as in `vpc.main (990884aa)`, and whole ids beside the live names of other
+//! objects, as in `office (990884aa-284a-442c-885f-cad43a17604d)`: such a name can look like an address, and only the
+//! shortened id says that an object is a resource of the stack. In: a value of a plan, and the names that the plan has for
+//! the ids in it. Out: the value for a reader. JSON shows the values themselves.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,30 +19,36 @@ const UUID_CHARS: usize = 36;
 /// Names for ids, as a plan has them for one attribute.
 type IdNames = Option<Box<BTreeMap<Name, Address>>>;
 
+/// Live names for other ids, as a plan has them for one attribute.
+type LiveNames = Option<Box<BTreeMap<Name, Name>>>;
+
 /// Returns the values before and after for display.
 pub(in crate::report) fn named_values(attribute: &AttributeChange) -> (Cow<'_, Value>, Cow<'_, Value>) {
-    let named = |value| named_value(value, &attribute.names);
+    let named = |value| named_value(value, &attribute.names, &attribute.live_names);
     (named(&attribute.before), named(&attribute.after))
 }
 
 /// Returns a value for display, with the names of the ids in it.
-pub(in crate::report) fn named_value<'v>(value: &'v Value, names: &IdNames) -> Cow<'v, Value> {
-    let text = |id: &Name, address: &Address| format!("{address} ({})", short_id(id));
-    replace_ids(value, names, &text)
+pub(in crate::report) fn named_value<'v>(
+    value: &'v Value,
+    names: &IdNames,
+    live_names: &LiveNames,
+) -> Cow<'v, Value> {
+    if names.is_none() && live_names.is_none() {
+        return Cow::Borrowed(value);
+    }
+    let text = |id: &Name| {
+        let resource = names.as_ref().and_then(|names| names.get(id));
+        let named = resource.map(|address| format!("{address} ({})", short_id(id)));
+        named.or_else(|| Some(format!("{} ({id})", live_names.as_ref()?.get(id)?)))
+    };
+    Cow::Owned(with_texts(value, &text))
 }
 
 /// Returns a value with the address of a resource in place of its id: two values are equal if and only if these are.
 pub(in crate::report) fn value_with_addresses<'v>(value: &'v Value, names: &IdNames) -> Cow<'v, Value> {
-    replace_ids(value, names, &|_, address| address.to_string())
-}
-
-fn replace_ids<'v>(
-    value: &'v Value,
-    names: &IdNames,
-    text: &dyn Fn(&Name, &Address) -> String,
-) -> Cow<'v, Value> {
     match names {
-        Some(names) => Cow::Owned(with_texts(value, &|id| Some(text(id, names.get(id)?)))),
+        Some(names) => Cow::Owned(with_texts(value, &|id| Some(names.get(id)?.to_string()))),
         None => Cow::Borrowed(value),
     }
 }
@@ -78,7 +86,11 @@ mod tests {
         assert_eq!(before.as_ref(), &Value::text("vm.web (v9)"));
         let shown = ["vpc.main (990884aa)", "vm.web (v9)", "other"].map(Value::text);
         assert_eq!(after.as_ref(), &Value::List(shown.into()));
-        change.names = None;
+        change.live_names = Some(Box::new([("other".into(), "office".into())].into()));
+        let other = Value::text("other");
+        let shown = named_value(&other, &change.names, &change.live_names);
+        assert_eq!(shown.as_ref(), &Value::text("office (other)"));
+        (change.names, change.live_names) = (None, None);
         assert_eq!(named_values(&change).0.as_ref(), &Value::text("v9"));
     }
 }

@@ -109,6 +109,9 @@ struct AttributeEntry<'a> {
     /// The resources of this stack whose ids the values contain, by id; left out if there are none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     names: BTreeMap<&'a Name, &'a Address>,
+    /// Names of other objects whose ids the values contain, as the service shows them, by id; left out if there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    live_names: BTreeMap<&'a Name, &'a Name>,
     /// What determined the value besides the place where it is declared.
     set_by: Option<&'a Name>,
     /// Location of its declaration. Only with details.
@@ -128,6 +131,7 @@ impl<'a> AttributeEntry<'a> {
             cause: attribute.cause,
             last_applied: attribute.last_applied.as_deref().map(JsonValue),
             names: attribute.names.iter().flat_map(|names| names.iter()).collect(),
+            live_names: attribute.live_names.iter().flat_map(|names| names.iter()).collect(),
             set_by: attribute.set_by.as_deref(),
             source: attribute.source.as_ref().filter(|_| options.details),
         }

@@ -1,0 +1,87 @@
+//! Secrets in what the service shows: a live object may repeat a secret of the stack in any field, such as its name. In: a
+//! finished plan, and a function that redacts the secrets of this run in a text. Out: the plan with such live values as
+//! secrets, and such sentences redacted. What the plan does stays the same; its steps have no live value.
+
+use std::collections::BTreeMap;
+
+use crate::model::address::Name;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
+use crate::plan::annotate::outputs::redact_outputs;
+use crate::plan::artifact::fingerprint::with_fingerprint;
+use crate::plan::model::change::{Change, Plan};
+use crate::plan::model::resource_values::PlanValues;
+
+/// Returns a text in which the secrets of this run are redacted; the same text without any.
+type RedactText<'r> = &'r dyn Fn(&str) -> String;
+
+/// Returns a plan that repeats no secret from a live object.
+#[must_use]
+pub fn redact_plan(plan: Plan, redact: RedactText<'_>) -> Plan {
+    let mut plan = redact_outputs(plan, redact);
+    let mut has_changed = false;
+    for change in &mut plan.changes {
+        has_changed |= redact_change(change, redact);
+    }
+    for drift in &mut plan.drift {
+        if hide_secrets(&mut drift.live, redact) {
+            // The configuration is no place for a secret.
+            drift.acceptable = false;
+        }
+    }
+    let texts = plan
+        .blocks
+        .iter_mut()
+        .flat_map(|block| [&mut block.text, &mut block.help])
+        .chain(plan.notes.iter_mut().flat_map(|note| [&mut note.text, &mut note.help]))
+        .chain(plan.policy.iter_mut().map(|result| &mut result.message));
+    for text in texts {
+        let redacted = redact(text);
+        has_changed |= redacted != *text;
+        *text = redacted;
+    }
+    if has_changed { with_fingerprint(plan) } else { plan }
+}
+
+/// Replaces live values that repeat a secret in the values of all resources.
+pub fn redact_values(values: &mut PlanValues, redact: RedactText<'_>) {
+    let all = values.resources.values_mut();
+    let objects = all.flat_map(|resource| resource.before.iter_mut().chain(&mut resource.after));
+    objects.for_each(|attributes: &mut Attributes| {
+        for value in attributes.values_mut() {
+            hide_secrets(value, redact);
+        }
+    });
+}
+
+/// Redacts the live values of a change. Returns whether a part of its fingerprint changed.
+fn redact_change(change: &mut Change, redact: RedactText<'_>) -> bool {
+    let mut has_changed = false;
+    for one in &mut change.attributes {
+        has_changed |= hide_secrets(&mut one.before, redact);
+        drop_secret_names(&mut one.live_names, redact);
+    }
+    change.rest.iter_mut().for_each(|one| drop_secret_names(&mut one.live_names, redact));
+    has_changed
+}
+
+/// Removes the live names that repeat a secret: the ids alone are shown.
+fn drop_secret_names(names: &mut Option<Box<BTreeMap<Name, Name>>>, redact: RedactText<'_>) {
+    if let Some(all) = names {
+        all.retain(|_, name| redact(name) == name.as_str());
+    }
+    names.take_if(|all| all.is_empty());
+}
+
+/// Replaces the texts in a value that repeat a secret. Returns whether there was one.
+fn hide_secrets(value: &mut Value, redact: RedactText<'_>) -> bool {
+    match value {
+        Value::Text(text) if redact(text) != text.as_str() => {
+            *value = Value::Secret(Secret::new_withheld());
+            true
+        }
+        Value::List(items) => items.iter_mut().fold(false, |any, item| hide_secrets(item, redact) || any),
+        Value::Map(map) => map.values_mut().fold(false, |any, part| hide_secrets(part, redact) || any),
+        _ => false,
+    }
+}
