@@ -321,3 +321,24 @@ fn an_output_that_is_null_is_saved_and_applied() {
         case.ok(done).says(&["1 done"]);
     }
 }
+
+#[test]
+fn a_stack_on_the_built_in_cloud_alone_is_not_called_never_applied_without_a_hint() {
+    let case = Case::new().file(
+        "stead.yaml",
+        "stead: 1\nstack: here\nvolume: { d: { size: 10 } }\noutputs: { id: $volume.d }\n",
+    );
+    let hint = "add --cloud local";
+    for command in ["output", "history", "state pull"] {
+        let run = case.run(command);
+        assert!(!run.all().contains(hint), "{command}: {}", run.all());
+    }
+    case.ok("apply --cloud local --yes");
+    case.fails(1, "output").says(&["was never applied", hint]);
+    case.ok("history").says(&["Nothing was applied yet", hint]);
+    case.fails(1, "state pull").says(&[hint]);
+    for command in ["output", "history", "state pull"] {
+        let run = case.ok(&format!("{command} --cloud local"));
+        assert!(!run.all().contains(hint), "{command}: {}", run.all());
+    }
+}

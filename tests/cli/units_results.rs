@@ -123,7 +123,7 @@ fn objects_of_all_units_are_listed_with_their_unit() {
 #[test]
 fn tests_of_all_stacks_run_and_a_broken_test_file_hides_no_other() {
     let case = repository();
-    case.fails(1, "test --all").says(&["0 tests", "2 stacks without tests"]);
+    case.fails(1, "test --all").says(&["0 tests", "there is no test in the selected stacks"]);
     let test = "test:\n  one network:\n    given: { env: prod }\n    plan: { create: [vpc.main] }\n";
     case.write("net/net.test.yaml", test);
     let document = case.ok("test --all --output json --report junit=all.xml").json();

@@ -9,6 +9,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
 use crate::ledger::state::run_details::{
     self, BegunRequest, OutputRun, PolicyRun, RequestRun, ResourceResult, ResourceRun, RunValue,
 };
@@ -68,7 +69,12 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) ->
     } else if args.show.is_some() {
         runs.iter().map(|past| history::run_page(past, style)).collect()
     } else {
-        let mut page = history::runs_table(&runs).to_text("Nothing was applied yet.", style);
+        let hint = ledger_settings::built_in_hint(&session.settings, &stack.environment.name);
+        let nothing = match hint {
+            Some(hint) => format!("Nothing was applied yet. {hint}"),
+            None => "Nothing was applied yet.".to_owned(),
+        };
+        let mut page = history::runs_table(&runs).to_text(&nothing, style);
         if !incidents.is_empty() {
             page.push('\n');
             page.push_str(&history::incidents_table(&incidents).to_text("", style));

@@ -19,6 +19,7 @@ use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
 use crate::cli::process::output::Ui;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::integrity::export;
@@ -156,7 +157,8 @@ async fn pull_ledger(
     let lenient = key.as_ref().map(MacKey::accepting_unsealed);
     let stack = &project.stack;
     let ledger = CommandStore::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
-    let ledger = ledger.ok_or_else(|| missing_ledger(place))?;
+    let hint = ledger_settings::built_in_hint(&session.settings, &stack.environment.name);
+    let ledger = ledger.ok_or_else(|| missing_ledger(place).help(hint.unwrap_or_default()))?;
     match (&key, &ledger.sealed) {
         (None, Some(_)) => Ui::write_error(&format!("warning: {}", ledger_io::UNPROVEN)),
         (Some(_), None) if !ledger.is_blank() => {

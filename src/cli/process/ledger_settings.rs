@@ -49,6 +49,14 @@ pub(in crate::cli) fn local_directory(settings: &Settings, directory: &Path) -> 
     directory.join(".stead").join(kind)
 }
 
+/// Returns what to add to the command line for the ledger of the built-in cloud, if the stack has one there and the settings
+/// name another service: a command that finds no ledger says so.
+pub(in crate::cli) fn built_in_hint(settings: &Settings, environment: &str) -> Option<&'static str> {
+    let is_other = settings.cloud != CloudEndpoint::Local;
+    let has_one = settings.dir.join(".stead").join("local").join(environment).is_dir();
+    (is_other && has_one).then_some("It was applied to the built-in cloud: add --cloud local for that.")
+}
+
 /// Returns whether stacks of other directories can use the same backend: one is configured, and the cloud
 /// is not built in.
 pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {

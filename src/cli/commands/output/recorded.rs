@@ -3,6 +3,7 @@
 
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
 use crate::cli::secrets::identity;
 use crate::cli::secrets::kept_secrets::{self, Keyring};
@@ -118,8 +119,10 @@ fn without_secrets(value: &Value) -> Value {
 /// Returns the failure of a stack whose ledger has no outputs.
 fn never_applied(settings: &Settings, stack: &Stack) -> CliFailure {
     let unit = format!("{}/{}", stack.name, stack.environment.name);
+    let hint = ledger_settings::built_in_hint(settings, &stack.environment.name);
+    let help = || format!("Apply it first: {}", settings.command_line("apply"));
     CliFailure::new(Exit::Failed, format!("{unit} has no recorded outputs: it was never applied"))
-        .help(format!("Apply it first: {}", settings.command_line("apply")))
+        .help(hint.map_or_else(help, str::to_owned))
 }
 
 fn no_such_output<'n>(

@@ -9,6 +9,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
 use crate::cli::workspace::review;
 use crate::cli::workspace::unit_outputs::{self, UnitOutput};
 use crate::cli::workspace::units::{SelectionRequest, Workspace};
@@ -64,13 +65,16 @@ pub(super) fn test_all(
         ui.write_result(&test_run::test_run_page(&tests, ui.style));
         unit_outputs::print_failures(ui, &outputs);
     }
-    if untested > 0 {
-        ui.hint(&format!("{} without tests", count_noun(untested, "stack")));
-    }
-    review::print_left_out(ui, &workspace);
     let exit = unit_outputs::exit_of(&outputs);
     // A selection of changed stacks may have no stack, and so no test; that is no failure.
     let has_no_test = tests.is_empty() && !stacks.is_empty();
+    if has_no_test && exit == Exit::Done {
+        Ui::write_error("error: there is no test in the selected stacks: no *.test.yaml or *.test.kdl");
+        Ui::write_error("  stead test --help shows what one looks like.");
+    } else if untested > 0 {
+        ui.hint(&format!("{} without tests", count_noun(untested, "stack")));
+    }
+    review::print_left_out(ui, &workspace);
     Ok(if exit == Exit::Done && has_no_test { Exit::Failed } else { exit })
 }
 
