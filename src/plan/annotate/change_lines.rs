@@ -16,8 +16,8 @@ use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttrib
 use crate::plan::diff::attributes::display_value;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
 use crate::plan::model::change::{
-    Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, ModuleMove, PreviousAddress,
-    UnchangedAttribute,
+    Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, IdNames, LiveNames, ModuleMove,
+    PreviousAddress, UnchangedAttribute,
 };
 use crate::plan::model::compare::fingerprint_secrets;
 use crate::plan::model::step::{Operation, Step};
@@ -127,13 +127,16 @@ pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [
         Some((ids.get(&subject.object()?.id)?.clone(), subject.address.clone()))
     };
     let addresses: HashMap<Name, Address> = joined.subjects.iter().filter_map(named).collect();
-    let names = |values: &[&Value]| {
+    let names = |values: &[&Value]| -> IdNames {
         let named = |id: &Name| Some((id.clone(), addresses.get(id)?.clone()));
-        boxed(texts_of(values).into_iter().filter_map(named).collect())
+        let names: BTreeMap<_, _> = texts_of(values).into_iter().filter_map(named).collect();
+        (!names.is_empty()).then(|| Box::new(names))
     };
-    let live_names = |target: &str, values: &[&Value]| {
+    let live_names = |target: &str, values: &[&Value]| -> LiveNames {
         let others = texts_of(values).into_iter().filter(|id| !addresses.contains_key(*id));
-        boxed(others.filter_map(|id| Some((id.clone(), live_name(joined, target, id)?))).collect())
+        let named = |id: &Name| Some((id.clone(), live_name(joined, target, id)?));
+        let names: BTreeMap<_, _> = others.filter_map(named).collect();
+        (!names.is_empty()).then(|| Box::new(names))
     };
     for change in changes {
         let Some(kind) = joined.inputs.registry.kind(&change.kind) else { continue };
@@ -148,10 +151,6 @@ pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [
             (one.names, one.live_names) = (names(&[&one.value]), live_names(target, &[&one.value]));
         }
     }
-}
-
-fn boxed<V>(names: BTreeMap<Name, V>) -> Option<Box<BTreeMap<Name, V>>> {
-    (!names.is_empty()).then(|| Box::new(names))
 }
 
 /// Returns the name of a live object that is no child; `None` if it was not read, or shows none.

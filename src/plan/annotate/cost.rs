@@ -48,9 +48,8 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         let after = self.price_after(subject, decision);
         let stays =
             decision.act != DecisionKind::Delete && (decision.is_new() || subject.object().is_some());
-        if matches!(subject.kind.price, Price::Sum(_)) && stays && after.is_none() {
-            self.cost.unpriced += 1;
-        }
+        let unpriced = matches!(subject.kind.price, Price::Sum(_)) && stays && after.is_none();
+        self.cost.unpriced += usize::from(unpriced);
         let copies = final_snapshot::planned_copies(self.joined, subject, decision);
         let copied: Vec<Option<Decimal>> = copies
             .iter()
@@ -61,6 +60,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         let line = ChangeCost {
             monthly_before: sum_known([present, older]),
             monthly_after: sum_known(copied.into_iter().chain([after, left])),
+            unpriced,
             due_now: sum_due(&due, self.joined.inputs.service_time()),
             due,
         };

@@ -2,14 +2,11 @@
 //! finished plan, and a function that redacts the secrets of this run in a text. Out: the plan with such live values as
 //! secrets, and such sentences redacted. What the plan does stays the same; its steps have no live value.
 
-use std::collections::BTreeMap;
-
-use crate::model::address::Name;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::artifact::fingerprint::with_fingerprint;
-use crate::plan::model::change::{Change, Plan};
+use crate::plan::model::change::{Change, LiveNames, Plan};
 use crate::plan::model::resource_values::PlanValues;
 
 /// Returns a text in which the secrets of this run are redacted; the same text without any.
@@ -66,7 +63,7 @@ fn redact_change(change: &mut Change, redact: RedactText<'_>) -> bool {
 }
 
 /// Removes the live names that repeat a secret: the ids alone are shown.
-fn drop_secret_names(names: &mut Option<Box<BTreeMap<Name, Name>>>, redact: RedactText<'_>) {
+fn drop_secret_names(names: &mut LiveNames, redact: RedactText<'_>) {
     if let Some(all) = names {
         all.retain(|_, name| redact(name) == name.as_str());
     }
@@ -80,8 +77,16 @@ fn hide_secrets(value: &mut Value, redact: RedactText<'_>) -> bool {
             *value = Value::Secret(Secret::new_withheld());
             true
         }
-        Value::List(items) => items.iter_mut().fold(false, |any, item| hide_secrets(item, redact) || any),
-        Value::Map(map) => map.values_mut().fold(false, |any, part| hide_secrets(part, redact) || any),
+        Value::List(items) => hide_secrets_of(items.iter_mut(), redact),
+        Value::Map(map) => hide_secrets_of(map.values_mut(), redact),
         _ => false,
     }
+}
+
+fn hide_secrets_of<'v>(values: impl Iterator<Item = &'v mut Value>, redact: RedactText<'_>) -> bool {
+    let mut any = false;
+    for value in values {
+        any |= hide_secrets(value, redact);
+    }
+    any
 }

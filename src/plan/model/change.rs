@@ -434,12 +434,18 @@ pub struct AttributeChange {
     pub last_applied: Option<Box<Value>>,
     /// The resources of this stack whose ids the values contain, by id; `None` if they contain none. For display only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names: Option<Box<BTreeMap<Name, Address>>>,
+    pub names: IdNames,
     /// Names of other objects whose ids the values contain, as the service shows them, by id; `None` if there are none. For
     /// display only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live_names: Option<Box<BTreeMap<Name, Name>>>,
+    pub live_names: LiveNames,
 }
+
+/// Resources by the ids of their objects; boxed, because most attributes contain no id.
+pub type IdNames = Option<Box<BTreeMap<Name, Address>>>;
+
+/// Names of objects by their ids; boxed, because most attributes contain no id.
+pub type LiveNames = Option<Box<BTreeMap<Name, Name>>>;
 
 /// A written attribute that does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -452,10 +458,10 @@ pub struct UnchangedAttribute {
     pub source: Option<SourceLocation>,
     /// As the names of a changed attribute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names: Option<Box<BTreeMap<Name, Address>>>,
+    pub names: IdNames,
     /// As the live names of a changed attribute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live_names: Option<Box<BTreeMap<Name, Name>>>,
+    pub live_names: LiveNames,
 }
 
 /// A side effect, with its meaning for this change.
@@ -474,6 +480,9 @@ pub struct ChangeCost {
     pub monthly_before: Option<Decimal>,
     /// The amount after the apply, in USD.
     pub monthly_after: Option<Decimal>,
+    /// Whether something that exists after the apply has no known price: the amount after it is a lower bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpriced: bool,
     /// What the service charges or refunds at once; empty where nothing is due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub due: Vec<DueAmount>,

@@ -165,6 +165,11 @@ fn the_cost_lines_sum_to_the_total() {
     let plan = world.plan();
     assert_eq!(plan.cost.unpriced, 1, "never taken as zero");
     assert_eq!(plan.changes.iter().filter(|c| c.kind == "volume").count(), 0);
+    // What stays, and whose price is no longer known, does not become free.
+    world.set("volume.media", "size", json!(200));
+    let plan = world.plan();
+    let grown = plan.changes.iter().find(|change| change.kind == "volume").unwrap();
+    assert!(grown.cost.unpriced && grown.cost.monthly_after.is_none(), "{:?}", grown.cost);
 }
 
 #[test]

@@ -243,6 +243,7 @@ fn sum_costs<'c>(costs: impl Iterator<Item = &'c ChangeCost>) -> ChangeCost {
     costs.fold(ChangeCost::default(), |sum, cost| ChangeCost {
         monthly_before: add(sum.monthly_before, cost.monthly_before),
         monthly_after: add(sum.monthly_after, cost.monthly_after),
+        unpriced: sum.unpriced || cost.unpriced,
         due: Vec::new(),
         due_now: add(sum.due_now, cost.due_now),
     })

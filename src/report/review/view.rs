@@ -236,7 +236,7 @@ impl<'a> PlanReview<'a> {
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;
         if !delta.is_zero() {
-            facts.push(format!("{}/mo", phrases::money_change(delta)));
+            facts.push(format!("{}/mo", phrases::bill_change(delta, cost.unpriced)));
         }
         if self.plan.critical_path.seconds > 0 {
             facts.push(format!("~{}", phrases::format_estimate(self.plan.critical_path.seconds.into())));

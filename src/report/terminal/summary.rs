@@ -93,7 +93,7 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
         phrases::format_money(cost.monthly_before),
         phrases::format_money(cost.monthly_after)
     ));
-    line = line.push_styled(role, phrases::money_change(delta)).push_text(")");
+    line = line.push_styled(role, phrases::bill_change(delta, cost.unpriced)).push_text(")");
     if let Some(read) = cost.priced_at {
         line = line.push_text(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
     }

@@ -119,7 +119,7 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
             phrases::format_money(cost.before),
             page.sign(Symbol::Arrow),
             phrases::format_money(cost.after),
-            phrases::money_change(cost.after - cost.before)
+            phrases::bill_change(cost.after - cost.before, cost.unpriced)
         ));
         if cost.unpriced > 0 {
             let count = phrases::count_noun(cost.unpriced, "resource");

@@ -4,23 +4,16 @@
 //! the ids in it. Out: the value for a reader. JSON shows the values themselves.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use crate::model::address::{Address, Name};
+use crate::model::address::Name;
 use crate::model::values::value::Value;
-use crate::plan::model::change::AttributeChange;
+use crate::plan::model::change::{AttributeChange, IdNames, LiveNames};
 
 /// Number of characters of a UUID that are shown.
 const SHORT_ID: usize = 8;
 
 /// Number of characters of a UUID.
 const UUID_CHARS: usize = 36;
-
-/// Names for ids, as a plan has them for one attribute.
-type IdNames = Option<Box<BTreeMap<Name, Address>>>;
-
-/// Live names for other ids, as a plan has them for one attribute.
-type LiveNames = Option<Box<BTreeMap<Name, Name>>>;
 
 /// Returns the values before and after for display.
 pub(in crate::report) fn named_values(attribute: &AttributeChange) -> (Cow<'_, Value>, Cow<'_, Value>) {
@@ -72,6 +65,7 @@ fn short_id(id: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::address::Address;
     use crate::report::tests::plans::attribute;
 
     #[test]

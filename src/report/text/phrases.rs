@@ -38,15 +38,22 @@ pub fn money_change(amount: Decimal) -> String {
     if amount > Decimal::ZERO { format!("+{}", format_money(amount)) } else { format_money(amount) }
 }
 
-/// Returns a change of the monthly bill; empty if nothing is billed or no price is known. An unknown side counts as 0.
+/// Returns a change of the monthly bill; empty if nothing is billed, and if the price after the apply is not known.
 #[must_use]
 pub fn cost_change(cost: &ChangeCost) -> String {
     let (before, after) = (cost.monthly_before, cost.monthly_after);
     let billed = |price: Option<Decimal>| price.is_some_and(|price| !price.is_zero());
-    if !billed(before) && !billed(after) {
+    if !billed(before) && !billed(after) || cost.unpriced && after.is_none() {
         return String::new();
     }
-    money_change(after.unwrap_or_default() - before.unwrap_or_default())
+    bill_change(after.unwrap_or_default() - before.unwrap_or_default(), usize::from(cost.unpriced))
+}
+
+/// Returns a difference of the monthly bill in USD: a lower bound if the prices of `unpriced` resources are not known.
+#[must_use]
+pub fn bill_change(delta: Decimal, unpriced: usize) -> String {
+    let change = money_change(delta);
+    if unpriced == 0 { change } else { format!("at least {change}") }
 }
 
 /// Returns what is charged or refunded at once, with the time for which it is computed; `None` if nothing is. The second
@@ -273,6 +280,10 @@ mod tests {
         assert_eq!(cost_change(&free), "");
         let gone = ChangeCost { monthly_before: Some(Decimal::from(12)), ..ChangeCost::default() };
         assert_eq!(cost_change(&gone), "-$12.00");
+        let unknown = ChangeCost { unpriced: true, ..gone };
+        assert_eq!(cost_change(&unknown), "", "it is not free after the apply");
+        let part = ChangeCost { monthly_after: Some(Decimal::from(20)), ..unknown };
+        assert_eq!(cost_change(&part), "at least +$8.00");
     }
 
     #[test]

@@ -167,7 +167,9 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
 pub(super) fn cost_chart(plan: &Plan) -> Markup {
     let delta = |at: usize| -> Decimal {
         let cost = plan.changes.get(at).map(|change| &change.cost);
-        cost.map(|cost| cost.monthly_after.unwrap_or_default() - cost.monthly_before.unwrap_or_default())
+        let known = cost.filter(|cost| !cost.unpriced);
+        known
+            .map(|cost| cost.monthly_after.unwrap_or_default() - cost.monthly_before.unwrap_or_default())
             .unwrap_or_default()
     };
     let mut moved: Vec<(usize, Decimal)> =
