@@ -267,6 +267,8 @@ impl CommandContext {
         connection: &'a StackConnection,
         plan: Option<&Plan>,
     ) -> ProgressReporter<'a, CommandClock> {
-        ProgressReporter::new(self.ui, (connection.client.clock(), connection.speed), plan)
+        let client = &connection.client;
+        let now = || client.service_time().unwrap_or_else(|| client.clock().now());
+        ProgressReporter::new(self.ui, (client.clock(), connection.speed), plan).with_service_time(now)
     }
 }

@@ -8,10 +8,10 @@ use super::shared::{
     TIME, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, EndingChange, Endpoint,
-    Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor, PriceTerm,
-    ReadinessRule, ReplaceOrder, ResponseShape, Revival, RevivalTrigger, Rule, RuleCheck, RunSchema,
-    TextFormat, Type, UpdateStrategy,
+    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, EVERY_CHANGE, Effect, EndingChange,
+    Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor,
+    PriceTerm, ReadinessRule, ReplaceOrder, ResponseShape, Revival, RevivalTrigger, Rule, RuleCheck,
+    RunSchema, TextFormat, Type, UpdateStrategy,
 };
 
 static PATCH: ApiCall =
@@ -159,8 +159,14 @@ pub(super) static APP: Kind = Kind {
         Attribute::computed("service_id", TEXT).summary("Short id.").assumed(),
         Attribute::computed("status", TEXT).summary("live when it runs.").assumed(),
         Attribute::computed("url", TEXT).summary("Its URL.").assumed(),
-        Attribute::computed("live_deployment_id", TEXT).summary("The running deployment.").assumed(),
-        Attribute::computed("deployments", COUNT).summary("The number of its deployments.").assumed(),
+        Attribute::computed("live_deployment_id", TEXT)
+            .summary("The running deployment.")
+            .follows(EVERY_CHANGE)
+            .assumed(),
+        Attribute::computed("deployments", COUNT)
+            .summary("The number of its deployments.")
+            .follows(EVERY_CHANGE)
+            .assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),

@@ -3,8 +3,8 @@
 
 use super::shared::{COMPUTE_RIGHTS, CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
 use crate::model::schema::{
-    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, Type,
-    UpdateStrategy,
+    ApiCall, Attribute, EVERY_CHANGE, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck,
+    Type, UpdateStrategy,
 };
 
 static PATCH: ApiCall =
@@ -52,7 +52,10 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "enabled" })
             .assumed(),
         PROJECT_ID.assumed(),
-        Attribute::computed("next_run_at", TIME).summary("When it runs next.").assumed(),
+        Attribute::computed("next_run_at", TIME)
+            .summary("When it runs next.")
+            .follows(EVERY_CHANGE)
+            .assumed(),
         CREATED_AT.assumed(),
     ],
     rules: &[

@@ -41,6 +41,9 @@ static RESUME: ApiCall = ApiCall::new(
 
 const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
 
+/// The attributes that determine the price.
+const PRICED_BY: &[&str] = &["plan", "storage_gb", "ha_enabled", "replica_count"];
+
 pub(super) static DATABASE: Kind = Kind {
     name: "database",
     summary: "A managed database: postgres, mysql, valkey, clickhouse or kafka.",
@@ -132,15 +135,21 @@ pub(super) static DATABASE: Kind = Kind {
             .summary("Port of the private host.")
             .follows(&["vpc"]),
         Attribute::computed("subscription_id", TEXT).summary("Set for monthly billing.").follows(&["plan"]),
-        Attribute::computed("price_per_hour", Type::Decimal).summary("The price per hour, in USD."),
-        Attribute::computed("monthly_price", Type::Decimal).summary("The price per month, in USD."),
+        Attribute::computed("price_per_hour", Type::Decimal)
+            .summary("The price per hour, in USD.")
+            .follows(PRICED_BY),
+        Attribute::computed("monthly_price", Type::Decimal)
+            .summary("The price per month, in USD.")
+            .follows(PRICED_BY),
         Attribute::computed("public_port", COUNT)
             .summary("Public port; 0 while public access is off.")
             .follows(&["public_access"]),
         Attribute::computed("public_dns_hostname", TEXT)
             .summary("Public host name.")
             .follows(&["public_access"]),
-        Attribute::computed("is_free", Type::Boolean).summary("Whether it is on the free plan."),
+        Attribute::computed("is_free", Type::Boolean)
+            .summary("Whether it is on the free plan.")
+            .follows(&["plan"]),
         Attribute::computed("suspended_at", TIME)
             .summary("When the service suspended it because it was idle."),
         PROJECT_ID,

@@ -53,7 +53,10 @@ pub(super) static NODE_POOL: Kind = Kind {
             .at_once()
             .unlisted()
             .assumed(),
-        Attribute::computed("node_class", TEXT).summary("shared or cpu_optimized.").assumed(),
+        Attribute::computed("node_class", TEXT)
+            .summary("shared or cpu_optimized.")
+            .follows(&["plan"])
+            .assumed(),
         Attribute::computed("status", TEXT).summary("running when its workers are running.").assumed(),
         CREATED_AT.assumed(),
     ],

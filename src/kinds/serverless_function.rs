@@ -7,8 +7,9 @@ use super::shared::{
     COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Literal,
-    Method, ReadinessRule, ResponseShape, RightScope, Rights, Rule, RuleCheck, Type, UpdateStrategy,
+    Action, ApiCall, Attribute, DurationEstimate, EVERY_CHANGE, Effect, Endpoint, Kind, KindApi, KindScope,
+    Literal, Method, ReadinessRule, ResponseShape, RightScope, Rights, Rule, RuleCheck, Type,
+    UpdateStrategy,
 };
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
@@ -76,7 +77,10 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             .assumed(),
         Attribute::computed("status", TEXT).summary("active when it responds.").assumed(),
         Attribute::computed("url", TEXT).summary("Its URL.").assumed(),
-        Attribute::computed("version", COUNT).summary("The number of its versions.").assumed(),
+        Attribute::computed("version", COUNT)
+            .summary("The number of its versions.")
+            .follows(EVERY_CHANGE)
+            .assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),

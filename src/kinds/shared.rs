@@ -2,8 +2,8 @@
 //! specification does not show one adds `assumed`.
 
 use crate::model::schema::{
-    Attribute, Billing, BillingChoice, Exposure, ExposureCheck, Literal, RestOfMonth, RightScope, Rights,
-    TextFormat, Type, UpdateStrategy,
+    Attribute, Billing, BillingChoice, EVERY_CHANGE, Exposure, ExposureCheck, Literal, RestOfMonth,
+    RightScope, Rights, TextFormat, Type, UpdateStrategy,
 };
 
 /// A name of 1–64 characters.
@@ -47,7 +47,7 @@ pub(super) const CREATED_AT: Attribute =
     Attribute::computed("created_at", TIME).summary("When it was created.");
 
 pub(super) const UPDATED_AT: Attribute =
-    Attribute::computed("updated_at", TIME).summary("When it last changed.");
+    Attribute::computed("updated_at", TIME).summary("When it last changed.").follows(EVERY_CHANGE);
 
 pub(super) const PROJECT_ID: Attribute =
     Attribute::computed("project_id", TEXT).summary("The id of the project that owns it.");

@@ -4,8 +4,8 @@
 //! cap pauses apps, the service refuses to create, deploy and enlarge pay-as-you-go apps.
 
 use crate::model::schema::{
-    ApiCall, Attribute, Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, RightScope, Rights,
-    Rule, RuleCheck, Type, UpdateStrategy,
+    ApiCall, Attribute, EVERY_CHANGE, Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method,
+    RightScope, Rights, Rule, RuleCheck, Type, UpdateStrategy,
 };
 
 const PATH: &str = "/api/v1/apps/spend-settings";
@@ -43,7 +43,9 @@ pub(super) static SPEND_SETTINGS: Kind = Kind {
         )
         .summary("What happens at the cap: a notice, or all pay-as-you-go apps are paused.")
         .on_change(UpdateStrategy::Patch { call: &PATCH, body: "cap_action" }),
-        Attribute::computed("paused_by_cap", Type::Boolean).summary("Whether apps are paused now."),
+        Attribute::computed("paused_by_cap", Type::Boolean)
+            .summary("Whether apps are paused now.")
+            .follows(EVERY_CHANGE),
     ],
     rules: &[
         Rule {

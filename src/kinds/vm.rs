@@ -82,13 +82,13 @@ pub(super) static VM: Kind = Kind {
             .read_as(&[("active", "on"), ("stopped", "off")])
             .after_creation()
             .assumed(),
-        Attribute::computed("status", TEXT).summary("active when it runs."),
-        Attribute::computed("cpu", COUNT).summary("Processor cores."),
-        Attribute::computed("ram", COUNT).summary("Memory in MB."),
-        Attribute::computed("storage", COUNT).summary("Disk in GB."),
+        Attribute::computed("status", TEXT).summary("active when it runs.").follows(&["power"]),
+        Attribute::computed("cpu", COUNT).summary("Processor cores.").follows(&["plan"]),
+        Attribute::computed("ram", COUNT).summary("Memory in MB.").follows(&["plan"]),
+        Attribute::computed("storage", COUNT).summary("Disk in GB.").follows(&["plan"]),
         Attribute::computed("public_ipv4_address", TEXT).summary("Its address on the internet."),
         Attribute::computed("private_ipv4_address", TEXT).summary("Its address in the VPC.").assumed(),
-        PRICE_PER_HOUR,
+        PRICE_PER_HOUR.follows(&["plan"]),
         PROJECT_ID.assumed(),
         CREATED_AT,
         UPDATED_AT.assumed(),

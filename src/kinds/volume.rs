@@ -59,8 +59,11 @@ pub(super) static VOLUME: Kind = Kind {
             .effects(&[Effect::BriefOutage])
             .undone_before_delete()
             .assumed(),
-        Attribute::computed("status", TEXT).summary("available, or in_use while attached.").assumed(),
-        PRICE_PER_HOUR.assumed(),
+        Attribute::computed("status", TEXT)
+            .summary("available, or in_use while attached.")
+            .follows(&["vm"])
+            .assumed(),
+        PRICE_PER_HOUR.follows(&["size"]).assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),

@@ -22,7 +22,7 @@ use super::decide::classify::classify_subjects;
 use super::decide::conflicts::name_conflicts;
 use super::decide::deposed::DeposedObjects;
 use super::decide::project_assignment::ProjectAssignment;
-use super::decide::{byproducts, replacement_order};
+use super::decide::{byproducts, replacement_order, retention};
 use super::decision::{Decision, DecisionKind};
 use super::diff::before_image::before_image;
 use super::diff::confirmation;
@@ -176,7 +176,8 @@ fn collect_notes(
     let mut notes = declarations::notes(joined);
     notes.extend(rename_hints::rename_notes(joined, decisions));
     notes.extend(generated_secrets::generation_notes(joined, decisions));
-    notes.extend(crate::plan::decide::retention::destroy_notes(joined, decisions));
+    let mut bill = CostAccumulator::new(joined);
+    notes.extend(retention::destroy_notes(joined, decisions, |subject| bill.price_before(subject)));
     notes.extend(byproducts::byproduct_notes(joined));
     notes.extend(guards::data::data_loss_notes(joined, decisions));
     notes.extend(secret_sinks::check(joined, &ordered.steps, blocks));

@@ -19,7 +19,7 @@ use crate::plan::model::policy_outcome::PolicyOutcome;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepResults {
     all: BTreeMap<usize, StepResult>,
-    /// When each step was started.
+    /// When each step was started, by the service's time.
     started: BTreeMap<usize, Timestamp>,
 }
 
@@ -50,7 +50,7 @@ impl StepResult {
 }
 
 impl StepResults {
-    /// Updates the states from an event that occurred now; progress and retries change none.
+    /// Updates the states from an event that occurred now, by the service's time; progress and retries change none.
     pub fn record_event(&mut self, now: Timestamp, event: &ApplyEvent) {
         let (step, came) = match event {
             ApplyEvent::Started { step, .. } => (step, StepResult::Started),

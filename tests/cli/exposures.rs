@@ -80,8 +80,20 @@ fn what_every_object_begins_with_is_one_line() {
     let machines = "vm:\n  web:\n    for_each: [a, b, c, d, e]\n    template: ubuntu-24.04\n    plan: std-1c-1g\n  own: { template: ubuntu-24.04, plan: std-1c-1g, allow_exposure: [{ code: X06, reason: no console }] }\n";
     let case = Case::new().file("stead.yaml", format!("stead: 1\nstack: shop\n{machines}")).emulator();
     let line = "POLICY X06 warns  vm.web.a, vm.web.b, vm.web.c and 2 more  its web console asks for no";
-    let plan = case.ok("plan --report md=a.md --report html=a.html");
+    let plan = case.ok("plan --report md=a.md --report html=a.html --report tfjson=a.json");
     plan.says(&[line]);
+    // As a check of Terraform that fails and only warns.
+    let tfjson = std::fs::read_to_string(case.path("a.json")).unwrap();
+    let tfjson: serde_json::Value = serde_json::from_str(&tfjson).unwrap();
+    let check = &tfjson["checks"][0];
+    assert_eq!((&check["address"]["name"], &check["status"]), (&"X06".into(), &"fail".into()), "{check}");
+    let display = |instance: &serde_json::Value| instance["address"]["to_display"].clone();
+    let instances = check["instances"].as_array().unwrap();
+    assert!(
+        instances.iter().any(|one| display(one) == "vm.web[\"a\"]" && one["status"] == "fail"),
+        "{check}"
+    );
+    assert!(instances.iter().any(|one| display(one) == "vm.own" && one["status"] == "pass"), "{check}");
     assert_eq!(plan.stdout.matches("POLICY X06").count(), 1, "{}", plan.stdout);
     let md = std::fs::read_to_string(case.path("a.md")).unwrap();
     let words =
@@ -107,14 +119,25 @@ fn what_every_object_begins_with_is_one_line() {
 }
 
 #[test]
-fn units_without_changes_count_what_their_policies_warn_of() {
+fn units_without_changes_show_what_their_policies_warn_of() {
+    let machine = "vm: { w: { template: ubuntu-24.04, plan: std-1c-1g } }\n";
     let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
     case.write("a/stead.yaml", public("a", ""));
-    case.write("b/stead.yaml", format!("stead: 1\nstack: b\n{NETWORK}"));
+    case.write("b/stead.yaml", format!("stead: 1\nstack: b\n{NETWORK}{machine}"));
     case.ok("apply --all --yes");
-    let plan = case.ok("plan --all");
-    plan.says(&["No changes · a/default, b/default · 1 policy warning, see -v"]);
-    case.ok("plan --all -v").says(&["POLICY X01 warns  database.main"]);
+    // What every object begins with is counted.
+    for command in ["plan", "drift"] {
+        let shown = case.ok(&format!("{command} --all --report md=a.md --report html=a.html"));
+        shown.says(&["POLICY X01 warns  database.main", "1 policy warning, see -v"]);
+        assert!(!shown.all().contains("X06"), "{}", shown.all());
+        let md = std::fs::read_to_string(case.path("a.md")).unwrap();
+        assert!(md.contains("**policy X01**") && !md.contains("**policy X06**"), "{md}");
+        let html = std::fs::read_to_string(case.path("a.html")).unwrap();
+        let visible = html.split("<script").next().unwrap();
+        assert!(visible.contains("it is public, and any address may connect"), "{visible}");
+    }
+    case.ok("plan --all").says(&["No changes · b/default · 1 policy warning, see -v"]);
+    case.ok("plan --all -v").says(&["POLICY X01 warns  database.main", "POLICY X06 warns  vm.w"]);
 }
 
 #[test]

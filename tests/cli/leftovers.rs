@@ -198,3 +198,15 @@ fn an_unmanaged_object_is_deleted_only_with_its_id_as_approval() {
     case.ok("do delete --help").says(&["--confirm"]);
     case.ok("do --help").says(&["delete"]);
 }
+
+#[test]
+fn what_a_destroy_keeps_managed_is_named_with_its_price() {
+    let case = Case::new()
+        .file(
+            "stead.yaml",
+            "stead: 1\nstack: s\nvolume: { m: { size: 20 } }\nsnapshot: { s: { volume: $volume.m, lifecycle: { on_remove: keep } } }\n",
+        )
+        .emulator();
+    case.ok("apply --yes");
+    case.ok("plan --destroy").says(&["volume.m stays live and managed by this stack, 2.00 USD a month"]);
+}

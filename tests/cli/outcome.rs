@@ -331,3 +331,39 @@ fn an_ambiguous_intent_is_resolved_by_a_command_that_can_be_copied() {
     assert_eq!(case.ok(&format!("{answer} --output json")).json()["answer"], "adopt");
     case.ok("apply -C here --yes");
 }
+
+/// What was due is computed by the service's time, like what is due: the machine's clock can be another.
+#[test]
+fn what_was_due_is_what_the_plan_said_by_the_time_of_the_service() {
+    let volume = |stack: &str, size: u32| {
+        format!(
+            "stead: 1\nstack: {stack}\nvolume: {{ d: {{ name: {stack}, size: {size}, billing_type: subscription }} }}\n"
+        )
+    };
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator_with(&["--speed", "1"]);
+    for stack in ["a", "b"] {
+        case.write(&format!("{stack}/stead.yaml"), volume(stack, 50));
+    }
+    case.ok("apply --all --yes");
+    case.cloud().control("POST", "/_emulator/clock", &serde_json::json!({ "advance_seconds": 864_000 }));
+    for stack in ["a", "b"] {
+        case.write(&format!("{stack}/stead.yaml"), volume(stack, 60));
+    }
+    let due = |text: &str, label: &str| {
+        let at = text.find(label).unwrap_or_else(|| panic!("no {label} in {text}"));
+        let words: Vec<&str> = text[at + label.len()..].split_whitespace().take(4).collect();
+        words.join(" ")
+    };
+    let applied = case.ok("apply -C a --yes --report md=a.md");
+    let planned = due(&applied.stdout, "due now: ");
+    assert_eq!(due(&applied.stdout, "was due: "), planned, "{}", applied.stdout);
+    let md = std::fs::read_to_string(case.path("a.md")).unwrap();
+    assert!(due(&md, "was due: ").starts_with(&planned) && !md.contains("due now"), "{md}");
+    let all = case.ok("apply --all --yes --report md=b.md --report html=b.html");
+    assert_eq!(due(&all.stdout, "was due: "), planned, "{}", all.stdout);
+    for file in ["b.md", "b.html"] {
+        let report = std::fs::read_to_string(case.path(file)).unwrap();
+        let visible = report.split("<script").next().unwrap();
+        assert!(visible.contains("was due: ") && !visible.contains("due now"), "{visible}");
+    }
+}

@@ -342,3 +342,31 @@ fn a_stack_on_the_built_in_cloud_alone_is_not_called_never_applied_without_a_hin
         assert!(!run.all().contains(hint), "{command}: {}", run.all());
     }
 }
+
+#[test]
+fn a_computed_value_that_a_planned_change_gives_another_one_is_not_known() {
+    let stack = |plan: &str| {
+        format!(
+            "stead: 1\nstack: s\nvm: {{ w: {{ template: ubuntu-24.04, plan: {plan} }} }}\n\
+             outputs: {{ cpu: $vm.w.cpu, ip: $vm.w.public_ipv4_address, changed: $vm.w.updated_at }}\n"
+        )
+    };
+    let case = Case::new().file("stead.yaml", stack("std-1c-2g")).emulator();
+    case.ok("apply --yes");
+    case.write("stead.yaml", stack("std-2c-4g"));
+    let plan = case.run("plan --output json --exit-code --report tfjson=a.json").json();
+    let output = |name: &str| {
+        let outputs = plan["outputs"].as_array().unwrap();
+        outputs.iter().find(|output| output["name"] == name).unwrap_or(&Value::Null).clone()
+    };
+    for name in ["cpu", "changed"] {
+        assert_eq!(output(name)["unknown"], true, "{plan:#}");
+    }
+    assert_ne!(output("ip")["unknown"], true, "it stays: {plan:#}");
+    let tfjson = std::fs::read_to_string(case.path("a.json")).unwrap();
+    let tfjson: Value = serde_json::from_str(&tfjson).unwrap();
+    let changes = tfjson["resource_changes"].as_array().unwrap();
+    let change = &changes.iter().find(|change| change["address"] == "vm.w").unwrap()["change"];
+    assert_eq!(change["after_unknown"]["cpu"], true, "{change}");
+    case.ok("apply --yes").says(&["cpu", "2"]);
+}

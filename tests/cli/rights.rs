@@ -33,6 +33,7 @@ fn a_missing_right_is_a_note_on_a_plan_and_refuses_an_apply() {
     let plan = run_with(&case, &viewer, "plan");
     assert_eq!(plan.code, 0, "{}", plan.all());
     plan.says(&["the API key lacks the right `networks:write` in the project", "create vpc.main"]);
+    plan.says(&["next: stead apply with a key that has the missing right"]);
     let last = case.cloud().last();
     let refused = run_with(&case, &viewer, "apply --yes");
     assert_eq!(refused.code, 7, "{}", refused.all());
@@ -177,4 +178,25 @@ fn all_units_are_compared_before_the_first_request_of_any() {
     ]);
     assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
     case.ok("apply --all --yes");
+}
+
+#[test]
+fn a_kind_that_a_key_may_not_list_fails_only_the_units_that_need_it() {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", "stead: 1\nstack: a\nvpc: { main: { cidr: 10.1.0.0/16 } }\n")
+        .file("b/stead.yaml", "stead: 1\nstack: b\napi_key: { ci: { name: ci, role: viewer, deliver_secret: { file: secrets/ci } } }\n")
+        .emulator();
+    let body = json!({"name": "networks", "permissions": ["networks:read", "projects:read"]});
+    let made = case.cloud().control("POST", "/api/v1/roles", &body);
+    let limited = key_with(&case, &made["data"]["id"], None);
+    let alone = run_with(&case, &limited, "plan -C a");
+    assert_eq!(alone.code, 0, "{}", alone.all());
+    let plan = run_with(&case, &limited, "plan --all --output json");
+    assert_eq!(plan.code, 7, "{}", plan.all());
+    let document = plan.json();
+    for unit in document["units"].as_array().unwrap() {
+        let (status, exit) = if unit["stack"] == "a" { ("changed", 0) } else { ("failed", 7) };
+        assert_eq!((unit["status"].as_str(), unit["exit"].as_i64()), (Some(status), Some(exit)), "{unit}");
+    }
 }

@@ -254,3 +254,52 @@ fn a_saved_set_with_a_blocked_unit_has_no_next_command() {
     case.edit("net/stead.yaml", "more: 1 }", "more: 2 }");
     case.ok("plan --all -o other").says(&["next: ", "apply other"]);
 }
+
+#[test]
+fn a_saved_set_is_shown_and_compared_without_a_request() {
+    let volume = |stack: &str, size: u32| {
+        format!("stead: 1\nstack: {stack}\nvolume: {{ d: {{ name: {stack}, size: {size} }} }}\n")
+    };
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", "stead: 1\nstack: net\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs: { id: $vpc.main }\n")
+        .file("app/stead.yaml", "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { w: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.id } }\n")
+        .file("one/stead.yaml", volume("one", 10))
+        .emulator();
+    case.ok("plan --all -o old");
+    let last = case.cloud().last();
+    let planned = case.ok("plan --all --output json").json();
+    let shown = case.ok("show old --report md=a.md --report html=a.html");
+    shown.says(&["vm.w", "+ vpc.main", "one/default", "UNITS  3 with changes", "SIGNATURE"]);
+    let document = case.ok("show old --output json").json();
+    assert_eq!(document["fingerprint"], planned["fingerprint"]);
+    let unit = |name: &str| {
+        let units = document["units"].as_array().unwrap();
+        units.iter().find(|unit| unit["stack"] == name).cloned().unwrap()
+    };
+    assert_eq!(unit("app")["directory"], "app");
+    let md = std::fs::read_to_string(case.path("a.md")).unwrap();
+    assert!(md.contains("stead apply old"), "{md}");
+    let requests = case.cloud().requests().into_iter().filter(|(number, ..)| *number > last).count();
+    case.write("one/stead.yaml", volume("one", 20));
+    std::fs::remove_dir_all(case.path("app")).unwrap();
+    case.write("two/stead.yaml", volume("two", 5));
+    case.ok("plan --all -o new");
+    let difference = case.ok("show new --against old");
+    difference.says(&[
+        "net/default  the plans decide the same",
+        "one/default  1 resource decided differently",
+        "volume.d",
+        "two/default  has something to do now, and was not reviewed",
+        "app/default  was reviewed, and has nothing to do now",
+    ]);
+    case.fails(64, "show new --against old --output json").says(&["this is a set"]);
+    let before = case.cloud().last();
+    case.ok("show new");
+    assert_eq!(case.cloud().requests().into_iter().filter(|(number, ..)| *number > before).count(), 0);
+    assert!(requests > 0, "the plan sent some");
+    std::fs::write(case.path("new/one.default.plan"), "{}").unwrap();
+    case.fails(4, "show new").says(&["one.default.plan is not the plan that the manifest names"]);
+    std::fs::create_dir(case.path("none")).unwrap();
+    assert_ne!(case.run("show none").code, 0);
+}

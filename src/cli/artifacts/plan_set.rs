@@ -52,6 +52,9 @@ struct ManifestEntry {
     directory: Name,
     /// SHA-256 of the plan file, in hexadecimal.
     sha256: String,
+    /// Units whose outputs it reads, as `stack/environment`; empty if it reads none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    upstream: Vec<String>,
 }
 
 /// A set as it was read.
@@ -63,6 +66,10 @@ pub(in crate::cli) struct LoadedPlanSet {
     pub(in crate::cli) destroy: bool,
     /// The plans by unit.
     pub(in crate::cli) plans: BTreeMap<UnitName, SavedPlan>,
+    /// Directories of the units relative to the root of the repository.
+    pub(in crate::cli) directories: BTreeMap<UnitName, Name>,
+    /// The units whose outputs each unit reads.
+    pub(in crate::cli) upstream: BTreeMap<UnitName, Vec<UnitName>>,
     /// Who signed it, as a phrase.
     pub(in crate::cli) signer: String,
 }
@@ -72,6 +79,8 @@ pub(in crate::cli) struct PlanToSave<'a> {
     pub(in crate::cli) name: &'a UnitName,
     /// Directory relative to the root of the repository.
     pub(in crate::cli) directory: &'a Name,
+    /// The units whose outputs it reads.
+    pub(in crate::cli) upstream: Vec<UnitName>,
     pub(in crate::cli) saved: SavedPlan,
 }
 
@@ -102,6 +111,7 @@ pub(in crate::cli) fn save_set(
             environment: plan.name.environment.clone(),
             directory: plan.directory.clone(),
             sha256: encode_hex(&Sha256::digest(text.as_bytes())),
+            upstream: plan.upstream.iter().map(ToString::to_string).collect(),
         });
     }
     let manifest = Manifest {
@@ -146,8 +156,8 @@ pub(in crate::cli) fn read_set(
         )
         .help("Nothing was sent. Plan again with this version."));
     }
-    let mut plans = BTreeMap::new();
-    for ManifestEntry { stack, environment, sha256, .. } in manifest.units {
+    let (mut plans, mut directories, mut readers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for ManifestEntry { stack, environment, directory: place, sha256, upstream } in manifest.units {
         if !(is_legal_segment(&stack) && is_legal_segment(&environment)) {
             return Err(wrong("it names a unit that cannot exist".to_owned()));
         }
@@ -168,6 +178,10 @@ pub(in crate::cli) fn read_set(
         if base.stack != name.stack || base.environment != name.environment || plans.contains_key(&name) {
             return Err(wrong(format!("{file} is not the plan of {name} alone")));
         }
+        let upstream: Option<Vec<UnitName>> = upstream.iter().map(|above| UnitName::parse(above)).collect();
+        let upstream = upstream.ok_or_else(|| wrong("it names a unit that cannot exist".to_owned()))?;
+        readers.insert(name.clone(), upstream);
+        directories.insert(name.clone(), place);
         plans.insert(name, saved);
     }
     let fingerprints: BTreeMap<String, &str> =
@@ -176,7 +190,14 @@ pub(in crate::cli) fn read_set(
     if fingerprint != manifest.fingerprint {
         return Err(wrong("its fingerprint is not that of the plans".to_owned()));
     }
-    Ok(LoadedPlanSet { fingerprint, destroy: manifest.destroy, plans, signer: verified.signer })
+    Ok(LoadedPlanSet {
+        fingerprint,
+        destroy: manifest.destroy,
+        plans,
+        directories,
+        upstream: readers,
+        signer: verified.signer,
+    })
 }
 
 /// Returns the name of a unit's plan file; names of stacks and environments have no dot.

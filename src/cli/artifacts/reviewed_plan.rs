@@ -78,6 +78,14 @@ impl ReviewedPlans {
         Ok(Self::Saved(BTreeMap::from([(plan_title(&saved.plan), saved)])))
     }
 
+    /// Returns the stacks and environments that were reviewed; empty for a comment without digests.
+    pub(in crate::cli) fn units(&self) -> Vec<&String> {
+        match self {
+            Self::Saved(plans) => plans.keys().collect(),
+            Self::Comment { digests, .. } => digests.iter().flat_map(BTreeMap::keys).collect(),
+        }
+    }
+
     /// Returns how a later plan differs from the reviewed one of the same stack and environment. `ledger` is the digest of
     /// its ledger, empty if it is not known.
     ///

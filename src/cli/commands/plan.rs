@@ -142,10 +142,11 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     session.report_files(&args.reports.wanted, &project.reads).write_plan(&plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
+    let with_key = key_rights::apply_condition(std::iter::once(&plan));
     match &args.out {
         _ if !plan.blocks.is_empty() => {}
-        Some(path) => session.next(&format!("apply {}", stack_files::display_path(path)), ""),
-        None if plan.has_changes() => session.next(&next_command(args), ""),
+        Some(path) => session.next(&format!("apply {}", stack_files::display_path(path)), with_key),
+        None if plan.has_changes() => session.next(&next_command(args), with_key),
         None => {}
     }
     // The process ends now: freeing the parts of a large plan one by one takes a twentieth of its time.

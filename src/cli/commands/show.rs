@@ -1,5 +1,7 @@
-//! `stead show`: shows a saved plan again, or how it differs from what was reviewed, without any request. Needs no stack:
+//! `stead show`: shows a saved plan or a set of plans again, or how it differs from what was reviewed, without any request. Needs no stack:
 //! everything is in the files.
+
+mod set;
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +9,9 @@ use clap::Args;
 
 use crate::cli::args::global_flags;
 use crate::cli::args::report::PlanReportArgs;
-use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::artifacts::reviewed_plan::{ReviewedPlans, plan_title};
+use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan;
 use crate::cli::files::{stack_files, write_files};
@@ -22,12 +24,13 @@ use crate::report::terminal::PlanContext;
 /// Command-line arguments of `stead show`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead show prod.plan\n  stead show new.plan --against old.plan\n  stead show new.plan --against reviewed.md --output json"
+    after_help = "Examples:\n  stead show prod.plan\n  stead show new.plan --against old.plan\n  stead show new.plan --against reviewed.md --output json\n  stead show plans/ --report html=plans.html    # what plan --all -o plans/ saved"
 )]
 pub struct ShowArgs {
-    /// The saved plan to show
+    /// The saved plan to show, or the directory of a set
+    #[arg(value_name = "PLAN")]
     pub file: PathBuf,
-    /// Show how the plan differs from a reviewed one: a saved plan, or a comment or report in Markdown
+    /// Show how the plan differs from a reviewed one: a saved plan, a set, or a comment or report in Markdown
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Verify the signature with one of these Ed25519 public keys in PEM form [env: STEAD_PLAN_VERIFY_KEY]
@@ -44,6 +47,9 @@ pub struct ShowArgs {
 /// When the file is not a plan, was modified, lacks a signature by a trusted key, or a report cannot be written. An
 /// expired plan is shown.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
+    if plan_set::is_directory(&args.file) {
+        return set::show(session, args);
+    }
     let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
     if let Some(against) = &args.against {

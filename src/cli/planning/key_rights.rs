@@ -51,6 +51,12 @@ pub(in crate::cli) async fn add_key_notes(
     Some(review)
 }
 
+/// Returns the reason beside the next command, an apply of these plans: empty if the key that made them may do what they need.
+pub(in crate::cli) fn apply_condition<'p>(mut plans: impl Iterator<Item = &'p Plan>) -> &'static str {
+    let lacks = |plan: &Plan| plan.notes.iter().any(|note| note.code == NoteCode::MissingRight);
+    if plans.any(lacks) { "with a key that has the missing right" } else { "" }
+}
+
 /// Marks the drift of objects that the plan takes for gone and that the key may not read: whether they are gone is not known.
 /// Adds a note where the service does not show whether the key may read them. Returns what to report of the objects that
 /// were marked. Reads the rights of the key only if an object is taken for gone.

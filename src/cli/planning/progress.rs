@@ -63,6 +63,8 @@ pub(in crate::cli) struct ProgressReporter<'a, K> {
     form: RefCell<ProgressFormat>,
     /// Events of the steps, for the reports.
     steps: RefCell<StepResults>,
+    /// Returns the time of the service, by which it charges for a step.
+    service_time: Box<dyn Fn() -> Timestamp + 'a>,
     /// Whether it reports a stop signal; of many units, the command does it once.
     announces_stop: bool,
 }
@@ -101,8 +103,14 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
             start: clock.elapsed(),
             form: RefCell::new(form),
             steps: RefCell::default(),
+            service_time: Box::new(|| clock.now()),
             announces_stop: true,
         }
+    }
+
+    /// Returns the reporter with another source of the service's time than the clock.
+    pub(in crate::cli) fn with_service_time(self, service_time: impl Fn() -> Timestamp + 'a) -> Self {
+        Self { service_time: Box::new(service_time), ..self }
     }
 
     /// Returns the reporter of one of many units that are applied at the same time: it writes lines that name the unit, since
@@ -125,7 +133,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
 
     /// Reports an event, and records it for the reports.
     pub(in crate::cli) fn report_event(&self, event: &ApplyEvent) {
-        self.steps.borrow_mut().record_event(self.clock.now(), event);
+        self.steps.borrow_mut().record_event((self.service_time)(), event);
         match &mut *self.form.borrow_mut() {
             ProgressFormat::Silent => {}
             ProgressFormat::Ndjson(unit) => {

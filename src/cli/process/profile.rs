@@ -40,6 +40,9 @@ pub(in crate::cli) const KEYS: &[&str] = &[
 /// Keys that are also allowed above all profiles, where they hold for each.
 pub(in crate::cli) const SHARED_KEYS: &[&str] = &["policies", "privileged_roles"];
 
+/// Stands for the name of a profile in errors of keys above all profiles; no profile has an empty name.
+const SHARED: &str = "";
+
 /// One profile of the user's `settings.toml`: defaults for the service, the ledger backend, keys and secrets. A field
 /// is `None` if the profile does not set it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -144,11 +147,11 @@ pub enum ProfileError {
         reason: String,
     },
     /// A value has the wrong type.
-    #[error("{place}: profile `{profile}`: `{key}` is {wanted}")]
+    #[error("{place}: {}`{key}` is {wanted}", describe_profile(.profile))]
     Type {
         /// Path of the settings file.
         place: String,
-        /// Profile that contains the key.
+        /// Profile that contains the key; `SHARED` if the key is above all profiles.
         profile: Name,
         /// Key of the invalid value.
         key: &'static str,
@@ -165,6 +168,11 @@ pub enum ProfileError {
         /// Suggestion of a similar profile, else how to define this one, as a clause.
         help: String,
     },
+}
+
+/// Returns the beginning of a message about a key: which profile it is in.
+fn describe_profile(profile: &Name) -> String {
+    if *profile == SHARED { String::new() } else { format!("profile `{profile}`: ") }
 }
 
 impl Profiles {
@@ -206,8 +214,7 @@ impl Profiles {
         let is_shared = |(key, _): &(&String, &Value)| SHARED_KEYS.contains(&key.as_str());
         let shared: Table =
             table.iter().filter(is_shared).map(|(key, value)| (key.clone(), value.clone())).collect();
-        profiles.shared =
-            parse_profile(place, &Name::new_static("of every profile"), &Value::Table(shared))?;
+        profiles.shared = parse_profile(place, &Name::new_static(SHARED), &Value::Table(shared))?;
         let is_known = |rule: &&UnitProfile| profiles.choose(Some(&rule.profile)).is_ok();
         if let Some(rule) = profiles.units.iter().find(|rule| !is_known(rule)) {
             let reason = format!("there is no profile `{}`", rule.profile);

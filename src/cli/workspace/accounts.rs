@@ -1,9 +1,11 @@
 //! The services that the units of a repository use: one client for all units with the same address and key, so that each
 //! account is read once. In: loaded units. Out: a connection for each unit, and the number of its account.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::loaded_unit::WorkspaceUnit;
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
@@ -12,6 +14,8 @@ use crate::cli::service::command_client::CommandClient;
 use crate::cli::service::connection::{ServiceConnection, StackConnection, lock_file_path};
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::LoadedStack;
+use crate::model::address::Name;
+use crate::model::live::snapshot::RefreshRequest;
 use crate::model::values::secret::Secret;
 
 /// What decides which account a unit uses. Two units with equal values use the same client.
@@ -89,4 +93,78 @@ impl OpenAccounts {
     pub(in crate::cli) fn count(&self) -> usize {
         self.all.len()
     }
+}
+
+/// What a unit needs of its account: objects, and tables of the catalog.
+pub(super) type AccountRequest = (RefreshRequest, BTreeSet<&'static str>);
+
+/// Reads an account once for all its units, by their numbers. If the key may not list a kind, only the units that need it
+/// fail. `everywhere` reads all projects. Returns what was read, `None` if nothing could be, and the failures of units.
+pub(super) async fn read_account(
+    connection: &StackConnection,
+    mut requests: BTreeMap<usize, AccountRequest>,
+    everywhere: bool,
+) -> (Option<RefreshResult>, BTreeMap<usize, CliFailure>) {
+    let failure = match read_merged(connection, &requests, everywhere).await {
+        Ok(world) => return (Some(world), BTreeMap::new()),
+        Err(failure) => failure,
+    };
+    let fail_all = |requests: &BTreeMap<usize, AccountRequest>, failure: &CliFailure| {
+        requests.keys().map(|number| (*number, failure.clone())).collect::<BTreeMap<_, _>>()
+    };
+    if failure.exit != Exit::Refused || requests.len() == 1 {
+        return (None, fail_all(&requests, &failure));
+    }
+    let refused = refused_kinds(connection, &requests).await;
+    let mut failed = BTreeMap::new();
+    requests.retain(|number, (wanted, _)| {
+        let found = refused.iter().find(|(kind, _)| wanted.kinds.contains(*kind));
+        failed.extend(found.map(|(_, failure)| (*number, failure.clone())));
+        found.is_none()
+    });
+    if failed.is_empty() || requests.is_empty() {
+        failed.extend(fail_all(&requests, &failure));
+        return (None, failed);
+    }
+    match read_merged(connection, &requests, everywhere).await {
+        Ok(world) => (Some(world), failed),
+        Err(failure) => {
+            failed.extend(fail_all(&requests, &failure));
+            (None, failed)
+        }
+    }
+}
+
+async fn read_merged(
+    connection: &StackConnection,
+    requests: &BTreeMap<usize, AccountRequest>,
+    everywhere: bool,
+) -> Result<RefreshResult, CliFailure> {
+    let mut all = requests.values().cloned();
+    let (mut wanted, mut tables) = all.next().unwrap_or_default();
+    for (more, used) in all {
+        wanted.merge(more);
+        tables.extend(used);
+    }
+    if everywhere {
+        wanted.projects = None;
+    }
+    refresh::read_world(connection, &wanted, &tables, None).await
+}
+
+/// Returns the kinds that the key may not list, each with the refusal; they are listed one by one.
+async fn refused_kinds(
+    connection: &StackConnection,
+    requests: &BTreeMap<usize, AccountRequest>,
+) -> BTreeMap<Name, CliFailure> {
+    let kinds: BTreeSet<&Name> = requests.values().flat_map(|(wanted, _)| &wanted.kinds).collect();
+    let mut refused = BTreeMap::new();
+    for kind in kinds {
+        let wanted = RefreshRequest { kinds: BTreeSet::from([kind.clone()]), ..RefreshRequest::default() };
+        let read = refresh::read_world(connection, &wanted, &BTreeSet::new(), None).await;
+        if let Some(failure) = read.err().filter(|failure| failure.exit == Exit::Refused) {
+            refused.insert(kind.clone(), failure);
+        }
+    }
+    refused
 }

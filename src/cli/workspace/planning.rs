@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::accounts::OpenAccounts;
+use super::accounts::{AccountRequest, OpenAccounts, read_account};
 use super::blockers;
 use super::blockers::declared_moves::DeclaredMoves;
 use super::blockers::misplaced_ledgers::block_misplaced;
@@ -31,7 +31,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
-use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
+use crate::model::live::snapshot::ObjectKey;
 use crate::plan::artifact::redaction::{redact_plan, redact_values};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
@@ -312,36 +312,25 @@ async fn read_accounts(
     states: &mut BTreeMap<usize, UnitState<'_>>,
 ) -> BTreeMap<usize, AccountState> {
     let read = (0..count).map(|account| {
-        let mut of_account = states.values().filter(move |state| state.account == account);
+        let of_account = states.iter().filter(move |(_, state)| state.account == account);
         async move {
-            let first = of_account.next()?;
-            let request = |state: &UnitState<'_>| {
+            let request = |(number, state): (&usize, &UnitState<'_>)| {
                 let arrived = state.options.transfers.expected_ledger(&state.ledger);
-                pipeline::refresh_request(REGISTRY, &state.project.stack, &arrived, &state.options)
+                let needed =
+                    pipeline::refresh_request(REGISTRY, &state.project.stack, &arrived, &state.options);
+                (*number, needed)
             };
-            let (mut wanted, mut tables): (RefreshRequest, BTreeSet<&str>) = request(first);
-            for state in of_account {
-                let (more, used) = request(state);
-                wanted.merge(more);
-                tables.extend(used);
-            }
-            if purpose == PlanPurpose::Inventory {
-                wanted.projects = None;
-            }
-            Some((account, Box::pin(refresh::read_world(&first.connection, &wanted, &tables, None)).await))
+            let requests: BTreeMap<usize, AccountRequest> = of_account.clone().map(request).collect();
+            let connection = &of_account.map(|(_, state)| state).next()?.connection;
+            let everywhere = purpose == PlanPurpose::Inventory;
+            Some((account, Box::pin(read_account(connection, requests, everywhere)).await))
         }
     });
     let (mut live, mut failed) = (BTreeMap::new(), BTreeMap::new());
-    for (account, result) in join_all(read).await.into_iter().flatten() {
-        match result {
-            Ok(world) => {
-                live.insert(account, AccountState { snapshot: world.snapshot, catalog: world.catalog });
-            }
-            Err(failure) => {
-                let of_account = states.iter().filter(|(_, state)| state.account == account);
-                failed.extend(of_account.map(|(number, _)| (*number, failure.clone())));
-            }
-        }
+    for (account, (world, failures)) in join_all(read).await.into_iter().flatten() {
+        let state = world.map(|world| AccountState { snapshot: world.snapshot, catalog: world.catalog });
+        live.extend(state.map(|state| (account, state)));
+        failed.extend(failures);
     }
     fail_units(failed, units, states);
     live

@@ -94,8 +94,8 @@ pub struct Attribute {
     pub listed: bool,
     /// Whether the service omits its field from a GET by id while it is not set.
     pub omitted_when_empty: bool,
-    /// For a computed attribute: the attributes whose change may give it another value. With such a change the value
-    /// counts as unknown in the plan.
+    /// For a computed attribute: the attributes whose change may give it another value, or `EVERY_CHANGE`. With such a
+    /// change the value counts as unknown in the plan.
     pub follows: &'static [&'static str],
     /// Whether the create body has it; otherwise a call sets it after the creation, such as `power`.
     pub at_creation: bool,
@@ -146,6 +146,9 @@ impl ServiceUpgrade {
         to > from && (self == Self::Higher || minor(&from) == minor(&to))
     }
 }
+
+/// What a computed attribute follows whose value any change of the object may change.
+pub const EVERY_CHANGE: &[&str] = &["*"];
 
 impl Attribute {
     /// Returns a live value with a secret at each position where one of the `known` values has one. Of a private

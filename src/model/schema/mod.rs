@@ -23,7 +23,7 @@ pub use action::{
     Action, ActionCompletion, ActionRequest, DocumentMerge, Parameter, ParameterLocation,
     ParameterPresence, ResponseShape,
 };
-pub use attribute::{Attribute, Presence, ServiceUpgrade, UpdateStrategy};
+pub use attribute::{Attribute, EVERY_CHANGE, Presence, ServiceUpgrade, UpdateStrategy};
 pub use attribute_type::{TextFormat, Type};
 pub use billing::{Billing, BillingChoice, MONTH_HOURS, RestOfMonth};
 pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};

@@ -90,7 +90,8 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         PlanCost { moved: self.moved.into_iter().collect(), ..self.cost }
     }
 
-    fn price_before(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
+    /// Returns the monthly price of a resource's live object in USD; `None` without one, and if it is not known.
+    pub fn price_before(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let object = subject.object()?;
         self.object_price(subject.kind, &|name| object.attributes.get(name).cloned())
     }

@@ -58,7 +58,8 @@ pub(in crate::plan) fn resource_exposures(
         if !is_silent && !was_open && !begins_open && !only_looks {
             opened.push(format!("{}: {}", exposure.code, exposure.text));
         }
-        results.push(exposure_result(joined, subject, exposure, allowed));
+        let is_assumed = subject.object().is_some() && is_left_unread(joined, subject, exposure);
+        results.push(exposure_result(joined, subject, exposure, (allowed, is_assumed)));
     }
     let effect = ChangeEffect { code: Effect::Exposure, text: opened.join("; ") };
     ResourceExposures { results, effect: (!opened.is_empty()).then_some(effect) }
@@ -75,11 +76,20 @@ fn find_silencer<'a>(
     Some((allowed, allowed.until.is_none_or(|until| today <= until)))
 }
 
+/// Returns whether an exposure follows from the service's default alone, because lists do not show the attribute.
+fn is_left_unread(joined: &JoinedState<'_>, subject: &ResourceState<'_>, exposure: &Exposure) -> bool {
+    let ExposureCheck::LeftAt { attribute, .. } = exposure.check else { return false };
+    let attribute = subject.kind.attribute(attribute);
+    attribute.is_some_and(|attribute| live_fact(joined, subject, attribute) == Value::Null)
+}
+
+/// Returns the result for an exposure, with its silencer, if there is one, and whether that still holds; `is_assumed` says
+/// that the live value was not read.
 fn exposure_result(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     exposure: &Exposure,
-    allowed: Option<(&AllowedExposure, bool)>,
+    (allowed, is_assumed): (Option<(&AllowedExposure, bool)>, bool),
 ) -> PolicyResult {
     let until = |allowed: &AllowedExposure| allowed.until.map(|day| day.to_string()).unwrap_or_default();
     let (verdict, more) = match allowed {
@@ -92,6 +102,8 @@ fn exposure_result(
             (PolicyStatus::Warn, format!("; its allow_exposure ended on {}", until(allowed)))
         }
     };
+    let assumed =
+        if is_assumed { ", unless that was changed outside stead: lists do not show it" } else { "" };
     let depends_on_time =
         exposure.check.depends_on_time() || allowed.is_some_and(|(allowed, _)| allowed.until.is_some());
     let now = || (Name::new_static("now"), Name::new(format_time(joined.inputs.service_time())));
@@ -101,7 +113,7 @@ fn exposure_result(
         address: Some(subject.address.clone()),
         level: PolicyLevel::Advisory,
         verdict,
-        message: format!("{}{more}", exposure.text),
+        message: format!("{}{assumed}{more}", exposure.text),
         context,
         is_default: exposure.is_default,
         source: subject.block.and_then(|block| joined.inputs.stack.sources.location_of(block.span)),
@@ -171,9 +183,15 @@ fn is_exposed(
                 && slug.is_some_and(|slug| privileged.iter().any(|one| one.eq_ignore_ascii_case(&slug)))
         }
         ExposureCheck::LeftAt { attribute, value } => {
-            let is_written = subject.block.is_some_and(|block| block.attributes.contains_key(attribute));
-            !is_written
-                && value_of(attribute).is_some_and(|live| live == value.value() || live == Value::Null)
+            let written = subject.block.and_then(|block| block.attributes.get(attribute));
+            let (is_written, is_shown) = (written.is_some(), |live: &Value| *live == value.value());
+            // A stack that writes this value says so on purpose; one that writes another is exposed while it is not applied.
+            let is_intended = written.is_some_and(|setting| {
+                setting.expression.known_value().is_none_or(|written| *written == value.value())
+            });
+            !is_intended
+                && value_of(attribute)
+                    .is_some_and(|live| is_shown(&live) || (!is_written && live == Value::Null))
         }
     }
 }

@@ -3,6 +3,7 @@
 //! the deletion in the middle of an apply.
 
 use foldhash::HashMap;
+use rust_decimal::Decimal;
 
 use super::checks::guards;
 use crate::model::address::Address;
@@ -35,18 +36,23 @@ fn is_left(subject: &ResourceState<'_>, decision: &Decision<'_>) -> bool {
     destroyed && decision.act == DecisionKind::Keep && subject.object().is_some()
 }
 
-/// Returns a note for each object that a destroy leaves live.
-pub(in crate::plan) fn destroy_notes(
-    joined: &JoinedState<'_>,
-    decisions: &[Decision<'_>],
+/// Returns a note for each object that a destroy leaves live; `price` returns the monthly price of an object in USD.
+pub(in crate::plan) fn destroy_notes<'a>(
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
+    mut price: impl FnMut(&ResourceState<'a>) -> Option<Decimal>,
 ) -> Vec<PlanNote> {
     let left =
         joined.subjects.iter().zip(decisions).filter(|(subject, decision)| is_left(subject, decision));
     left.map(|(subject, decision)| PlanNote {
         code: NoteCode::Left,
         text: format!(
-            "{} stays live and managed by this stack: {}",
+            "{} stays live and managed by this stack{}: {}",
             subject.address,
+            price(subject)
+                .filter(|month| !month.is_zero())
+                .map(|month| format!(", {month:.2} USD a month"))
+                .unwrap_or_default(),
             decision.reason.as_deref().unwrap_or("another object needs it")
         ),
         help: "the next apply uses it again; once no object needs it, another destroy deletes it"

@@ -7,7 +7,7 @@
 use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::expression::AttributeLookup;
-use crate::model::schema::{Attribute, Effect, Kind, Presence};
+use crate::model::schema::{Attribute, EVERY_CHANGE, Effect, Kind, Presence};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -119,7 +119,8 @@ pub(in crate::plan) fn planned_value(
     let unsettled = computed.is_some_and(|attribute| {
         // An empty value is final once the object is ready: then only a change that the attribute follows fills it.
         let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
-        fills || decision.changes(attribute.follows) || changes_address(decision)
+        let follows = attribute.follows == EVERY_CHANGE || decision.changes(attribute.follows);
+        fills || follows || changes_address(decision)
     });
     (!unsettled).then_some(live)
 }

@@ -172,6 +172,27 @@ fn a_console_without_a_code_is_no_opening_and_can_be_intended() {
 }
 
 #[test]
+fn a_console_is_exposed_by_what_it_is_and_not_by_what_is_written() {
+    const OPEN: &str = "X06 Warn vm.web: its web console asks for no authenticator code";
+    let mut world = world();
+    world.set("vm.web", "console_require_mfa", json!(true));
+    world.settle();
+    world.mutate("vm.web", "console_require_mfa", json!(false));
+    assert_eq!(exposures(&world.plan()), Vec::<String>::new(), "the apply closes it");
+    world.options.only_looks = true;
+    assert_eq!(exposures(&world.plan()), [OPEN]);
+    // The stack does not say anything: the live value decides, and the default where lists do not show it.
+    world.unset("vm.web", "console_require_mfa");
+    assert_eq!(exposures(&world.plan()), [OPEN]);
+    world.options.only_looks = false;
+    world.mutate("vm.web", "console_require_mfa", json!(true));
+    assert_eq!(exposures(&world.plan()), Vec::<String>::new());
+    world.mutate("vm.web", "console_require_mfa", json!(null));
+    let assumed = format!("{OPEN}, unless that was changed outside stead: lists do not show it");
+    assert_eq!(exposures(&world.plan()), [assumed]);
+}
+
+#[test]
 fn an_opening_by_hand_shows_in_the_live_objects_only() {
     let mut world = world();
     world.set("database.main", "public_access", json!(false));

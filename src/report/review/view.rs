@@ -18,7 +18,7 @@ pub(super) use crate::report::groups::{affects_users, is_dangerous};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::named_ids::named_values;
-use crate::report::text::phrases;
+use crate::report::text::phrases::{self, DUE_NOW, DueStatement, WAS_DUE};
 use crate::report::text::policy_results::{PolicyGroup, ShownResult};
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
@@ -172,6 +172,14 @@ impl<'a> PlanReview<'a> {
         match self.told {
             ReviewSubject::Run(ran) => Some(ran),
             ReviewSubject::Plan | ReviewSubject::Drift(_) => None,
+        }
+    }
+
+    /// Returns what the report says is due at once: after an apply, what was due for the steps that were made.
+    pub(super) fn due(&self) -> DueStatement {
+        match self.run_report() {
+            Some(ran) => DueStatement { label: WAS_DUE, total: ran.due(self.plan) },
+            None => DueStatement { label: DUE_NOW, total: self.plan.cost.due },
         }
     }
 

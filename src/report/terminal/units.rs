@@ -25,7 +25,7 @@ pub fn units_page(
     style: TextStyle,
 ) -> String {
     let mut text = String::new();
-    for unit in review.units().iter().filter(|unit| verbose || unit.status != UnitStatus::Unchanged) {
+    for unit in review.units().iter().filter(|unit| verbose || !unit.is_unremarkable()) {
         if let Some(plan) = unit.plan {
             text.push_str(&plan_page(plan, &details(unit), verbose, style));
             text.push('\n');
@@ -71,6 +71,10 @@ pub fn units_run_page(review: &UnitsReview<'_>, style: TextStyle) -> String {
     let said: Vec<String> =
         counts.iter().map(|(status, count)| format!("{count} {}", status.as_text())).collect();
     page.add_line(label_line("UNITS").push_text(said.join(&dot)));
+    let due = review.due().facts();
+    if !due.is_empty() {
+        page.add_line(label_line("COST").push_text(due.join(&dot)));
+    }
     page.finish()
 }
 
@@ -89,7 +93,8 @@ pub fn unit_policies_page(unit: &UnitName, policies: &[PolicyOutcome], style: Te
 fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     let dot = format!(" {} ", page.sign(Symbol::Dot));
-    let unchanged: Vec<&UnitReview<'_>> = review.with_status(UnitStatus::Unchanged).collect();
+    let unchanged: Vec<&UnitReview<'_>> =
+        review.units().iter().filter(|unit| unit.is_unremarkable()).collect();
     if !unchanged.is_empty() && !verbose {
         let mut names: Vec<String> =
             unchanged.iter().take(MAX_NAMED_UNITS).map(|unit| unit.name.to_string()).collect();

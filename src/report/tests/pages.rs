@@ -73,8 +73,8 @@ fn a_plan_with_every_kind_of_change_is_rendered() {
                          help: Write `protect: false`, apply, then remove the block.
       ⊘ deletion_budget  14 of 41 objects would go, more than 30 %.
                          help: Look again, then pass --allow-deletes.
-    COST   $339.40 → $412.40 a month (+$73.00) · prices of 14 Oct 2026 · 1 resource without a known price, not
-           counted
+    COST   $339.40 → $412.40 a month (at least +$73.00) · prices of 14 Oct 2026 · 1 resource without a known
+           price, not counted
            price of vm cpu-4c-8g changed: $22.00 → $24.00
            due now: $19.50 charged at 2026-10-14 17:46 UTC · 1 change without a known amount, not counted
     TIME   about 4 min: create vm.web.a 2 min → update volume.media 2 s → delete vm.web.a 2 min; the other steps
@@ -188,9 +188,9 @@ fn a_plan_is_rendered_on_a_narrow_ascii_terminal() {
           vpc               vpc-1 -> (default)
                                     shop.stead.yaml:22
           ! the difference is charged at once
-    COST   $339.40 -> $412.40 a month (+$73.00) |
-           prices of 14 Oct 2026 | 1 resource without
-           a known price, not counted
+    COST   $339.40 -> $412.40 a month (at least
+           +$73.00) | prices of 14 Oct 2026 | 1
+           resource without a known price, not counted
            price of vm cpu-4c-8g changed: $22.00 ->
              $24.00
            due now: $19.50 charged at 2026-10-14 17:46

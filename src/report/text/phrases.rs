@@ -56,6 +56,31 @@ pub fn bill_change(delta: Decimal, unpriced: usize) -> String {
     if unpriced == 0 { change } else { format!("at least {change}") }
 }
 
+/// What is charged or refunded at once, or was.
+#[derive(Debug, Clone, Copy)]
+pub struct DueStatement {
+    /// What the amount is, as the beginning of a line.
+    pub label: &'static str,
+    /// The amount.
+    pub total: DueTotal,
+}
+
+/// Label of what an apply would cost at once.
+pub const DUE_NOW: &str = "due now";
+
+/// Label of what the steps of an apply cost at once.
+pub const WAS_DUE: &str = "was due";
+
+impl DueStatement {
+    /// Returns the parts of a line: the amount, and the count of those that are not known; empty if nothing is due.
+    #[must_use]
+    pub fn facts(&self) -> Vec<String> {
+        let Some((amount, unknown)) = due_total(&self.total) else { return Vec::new() };
+        let unknown = (!unknown.is_empty()).then_some(unknown);
+        std::iter::once(format!("{}: {amount}", self.label)).chain(unknown).collect()
+    }
+}
+
 /// Returns what is charged or refunded at once, with the time for which it is computed; `None` if nothing is. The second
 /// string counts the changes whose amount is not known; empty if there are none.
 #[must_use]

@@ -11,12 +11,13 @@ use serde::Serialize;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
-use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
 use crate::plan::model::due::DueTotal;
 use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
+use crate::report::text::phrases::{DUE_NOW, DueStatement, WAS_DUE};
 use crate::report::units::accounts::UnitsDrift;
 use crate::report::units::title::UnitsTitle;
 use crate::workspace::combined::has_work;
@@ -119,6 +120,15 @@ impl<'a> UnitReview<'a> {
     #[must_use]
     pub fn policy_outcomes(&self) -> &'a [PolicyOutcome] {
         self.run.map_or(&[], |run| &run.outcome.policies)
+    }
+
+    /// Returns whether a report of many units need not show its plan: nothing changes, and no policy says anything but what
+    /// every object begins with.
+    #[must_use]
+    pub fn is_unremarkable(&self) -> bool {
+        let speaks = |result: &PolicyResult| result.verdict >= PolicyStatus::Unknown && !result.is_default;
+        self.status == UnitStatus::Unchanged
+            && !self.plan.is_some_and(|plan| plan.policy.iter().any(speaks))
     }
 
     /// Returns how many outputs its plan changes.
@@ -229,6 +239,16 @@ impl<'a> UnitsReview<'a> {
             }
         }
         counts
+    }
+
+    /// Returns what the review says is due at once: after an apply, what was due for the steps that were made.
+    #[must_use]
+    pub fn due(&self) -> DueStatement {
+        let runs = self.units.iter().filter_map(|unit| Some(unit.run?.due(unit.plan?)));
+        match runs.reduce(DueTotal::merge) {
+            Some(total) => DueStatement { label: WAS_DUE, total },
+            None => DueStatement { label: DUE_NOW, total: self.cost().due },
+        }
     }
 
     /// Returns the plans of the units.

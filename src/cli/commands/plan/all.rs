@@ -11,6 +11,7 @@ use crate::cli::artifacts::plan_file::{self, STEAD_VERSION};
 use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::planning::key_rights;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::planned_units::WorkspacePlan;
@@ -91,10 +92,11 @@ pub(super) async fn plan_all(
     review::print_left_out_readers(session.ui, &planned);
     let exit = Exit::first_of(PLAN_EXITS, &exits);
     let is_open = !matches!(exit, Exit::Failed | Exit::Refused | Exit::Blocked);
+    let with_key = key_rights::apply_condition(shown.plans());
     if let Some(directory) = request.file {
         let directory = stack_files::display_path(directory);
         if is_open {
-            session.next(&format!("apply {directory}"), "");
+            session.next(&format!("apply {directory}"), with_key);
         } else {
             review::print_not_applicable(session.ui, &directory, &shown);
         }
@@ -102,7 +104,7 @@ pub(super) async fn plan_all(
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
         // Without a terminal, a destroy cannot ask.
         let yes = if session.ui.interactive { "" } else { " --yes" };
-        session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), "");
+        session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), with_key);
     }
     Ok(exit)
 }
@@ -138,7 +140,8 @@ fn save_plans(
         };
         let saved =
             SavedPlan::new(unit.plan.clone(), binding, STEAD_VERSION).map_err(anyhow::Error::from)?;
-        plans.push(PlanToSave { name: &one.unit.name, directory: &one.unit.directory, saved });
+        let upstream = review::upstream_names(workspace, number);
+        plans.push(PlanToSave { name: &one.unit.name, directory: &one.unit.directory, upstream, saved });
     }
     plan_set::save_set(directory, &planned.fingerprint, request.destroy, &plans, key)
 }

@@ -63,7 +63,7 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
             aside {
                 (chart::dependency_map(of.plan, &entries, ""))
                 (chart::time_chart(of.plan))
-                (chart::cost_chart(of.plan))
+                (chart::cost_chart(of))
             }
         }
         footer { (footer_markup(of)) }

@@ -22,7 +22,6 @@ use self::escaping::{escape_prose, fence_code, inline_code};
 use self::page::{MAX_DIFF_CHARS, MarkdownPage, location_suffix, push_if_fits};
 use super::mermaid;
 use crate::plan::model::change::{Drift, PolicyStatus};
-use crate::plan::model::due::DueTotal;
 use crate::report::groups::{self, PlanEntry};
 use crate::report::review::view::{self, DenialRemedies, PlanReview, ReviewedCommit};
 use crate::report::run_report::RunReport;
@@ -303,13 +302,6 @@ fn add_step_order(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     ));
 }
 
-/// Returns what is charged or refunded at once, as a part of a line; empty if nothing is.
-pub(super) fn due_text(due: &DueTotal) -> String {
-    let Some((amount, unknown)) = phrases::due_total(due) else { return String::new() };
-    let unknown = if unknown.is_empty() { unknown } else { format!(", {unknown}") };
-    format!(" · due now: {amount}{unknown}")
-}
-
 fn report_footer(of: &PlanReview<'_>) -> String {
     let cost = &of.plan.cost;
     let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
@@ -321,7 +313,8 @@ fn report_footer(of: &PlanReview<'_>) -> String {
             phrases::format_money(cost.monthly_after)
         )
     };
-    let due = due_text(&cost.due);
+    let due = of.due().facts().join(", ");
+    let due = if due.is_empty() { due } else { format!(" · {due}") };
     let fingerprint = inline_code(&of.plan.fingerprint);
     let next = of.command.filter(|_| {
         of.run_report().is_none() && of.plan.has_changes() && of.verdict() != view::ReviewStatus::Blocked

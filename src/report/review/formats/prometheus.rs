@@ -133,6 +133,8 @@ fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
         round_dollars(plan.cost.monthly_before),
     );
     page.add_sample("stead_monthly_dollars", &[("when", "after")], round_dollars(plan.cost.monthly_after));
+    page.add_header("stead_due_dollars", "What is charged at once, negative if it is refunded.");
+    page.add_sample("stead_due_dollars", &[], round_dollars(of.due().total.amount));
 }
 
 /// Returns the metrics of the accounts of a drift check, whose unmanaged objects belong to no unit.

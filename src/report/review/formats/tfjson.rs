@@ -68,7 +68,7 @@ pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
         output_changes: output_changes(&plan.planned_outputs),
         prior_state: report.prior_state(),
         configuration: report.configuration(),
-        checks: checks(of),
+        checks: report.checks(),
         timestamp: plan.base.made_at.to_string(),
         applyable: !plan.is_blocked(&BTreeSet::new()) && plan.has_changes(),
         complete: plan.left_out == 0,
@@ -77,38 +77,12 @@ pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
     to_compact(&document) + "\n"
 }
 
-/// Returns a check for each policy, with an instance for each result; its status is the worst of theirs.
-fn checks(of: &PlanReview<'_>) -> Vec<Json> {
-    let mut by_name: BTreeMap<&Name, Vec<&PolicyResult>> = BTreeMap::new();
-    for ruling in &of.plan.policy {
-        by_name.entry(&ruling.name).or_default().push(ruling);
-    }
-    let check = |(name, rulings): (&Name, Vec<&PolicyResult>)| {
-        let display = format!("policy.{name}");
-        let worst = rulings.iter().map(|ruling| ruling.verdict).max().unwrap_or(PolicyStatus::Pass);
-        let instance = |ruling: &&PolicyResult| {
-            let subject = ruling.address.as_ref().map_or_else(|| display.clone(), ToString::to_string);
-            let mut instance =
-                json!({"address": {"to_display": subject}, "status": check_status(ruling.verdict)});
-            if check_status(ruling.verdict) != "pass" {
-                instance["problems"] = json!([{"message": ruling.message}]);
-            }
-            instance
-        };
-        json!({
-            "address": {"kind": "check", "name": name, "to_display": display},
-            "status": check_status(worst),
-            "instances": rulings.iter().map(instance).collect::<Vec<_>>(),
-        })
-    };
-    by_name.into_iter().map(check).collect()
-}
-
+/// Returns the status of a check. A check of Terraform that only warns has failed, too.
 const fn check_status(verdict: PolicyStatus) -> &'static str {
     match verdict {
-        PolicyStatus::Pass | PolicyStatus::Allowed | PolicyStatus::Warn => "pass",
+        PolicyStatus::Pass | PolicyStatus::Allowed => "pass",
         PolicyStatus::Unknown => "unknown",
-        PolicyStatus::Overridden | PolicyStatus::Deny => "fail",
+        PolicyStatus::Warn | PolicyStatus::Overridden | PolicyStatus::Deny => "fail",
     }
 }
 
@@ -121,6 +95,34 @@ struct TerraformReport<'a> {
 impl TerraformReport<'_> {
     fn address(&self, address: &Address) -> TerraformAddress {
         TerraformAddress::new(address, &self.values.modules, self.of.registry)
+    }
+
+    /// Returns a check for each policy, with an instance for each result; its status is the worst of theirs.
+    fn checks(&self) -> Vec<Json> {
+        let mut by_name: BTreeMap<&Name, Vec<&PolicyResult>> = BTreeMap::new();
+        for ruling in &self.of.plan.policy {
+            by_name.entry(&ruling.name).or_default().push(ruling);
+        }
+        let check = |(name, rulings): (&Name, Vec<&PolicyResult>)| {
+            let display = format!("policy.{name}");
+            let worst = rulings.iter().map(|ruling| ruling.verdict).max().unwrap_or(PolicyStatus::Pass);
+            let instance = |ruling: &&PolicyResult| {
+                let address = |address| self.address(address).full_address();
+                let subject = ruling.address.as_ref().map_or_else(|| display.clone(), address);
+                let status = check_status(ruling.verdict);
+                let mut instance = json!({"address": {"to_display": subject}, "status": status});
+                if status != "pass" {
+                    instance["problems"] = json!([{"message": ruling.message}]);
+                }
+                instance
+            };
+            json!({
+                "address": {"kind": "check", "name": name, "to_display": display},
+                "status": check_status(worst),
+                "instances": rulings.iter().map(instance).collect::<Vec<_>>(),
+            })
+        };
+        by_name.into_iter().map(check).collect()
     }
 
     /// Returns the parts of an entry that say which resource it is about.
@@ -171,7 +173,7 @@ impl TerraformReport<'_> {
             "actions": change.map_or(&["no-op"][..], tfjson_actions),
             "before": before.value,
             "after": after.value,
-            "after_unknown": after.unknown(),
+            "after_unknown": if after.value.is_null() { json!({}) } else { after.unknown() },
             "before_sensitive": before.sensitive(),
             "after_sensitive": after.sensitive(),
         });

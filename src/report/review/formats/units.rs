@@ -154,7 +154,7 @@ pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
     let room = MAX_COMMENT_BYTES.saturating_sub(foot.len() + 200);
     let mut left_out = 0;
     for (position, unit) in of.review.units().iter().enumerate() {
-        let Some(plan) = of.plans.get(&position).filter(|_| unit.status != UnitStatus::Unchanged) else {
+        let Some(plan) = of.plans.get(&position).filter(|_| !unit.is_unremarkable()) else {
             continue;
         };
         let piece = unit_section(unit, plan);
@@ -194,11 +194,8 @@ fn head(of: &UnitsReport<'_>) -> String {
     let outputs = review.output_count();
     facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     let cost = review.cost();
-    facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
-    if let Some((amount, unknown)) = phrases::due_total(&cost.due) {
-        facts.push(format!("due now: {amount}"));
-        facts.extend((!unknown.is_empty()).then_some(unknown));
-    }
+    facts.push(format!("{}/mo", phrases::bill_change(cost.after - cost.before, cost.unpriced)));
+    facts.extend(review.due().facts());
     if review.destroy {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }

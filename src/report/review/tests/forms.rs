@@ -54,7 +54,7 @@ fn a_comment_is_identified_by_its_first_line_and_names_its_plan() {
 fn markdown_lists_the_most_severe_changes_first() {
     insta::assert_snapshot!(format("md").render_plan(&reviewed(&judged())), @r#"
     <!-- stead:shop/prod -->
-    ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · +$73.00/mo · ~4 min
+    ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · at least +$73.00/mo · ~4 min
 
     > ⛔ **policy budget** (overridable) denies the plan: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70` Lower the cost.
     >

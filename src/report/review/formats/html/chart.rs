@@ -10,7 +10,7 @@ use rust_decimal::prelude::ToPrimitive;
 use crate::model::address::Address;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::groups::PlanEntry;
-use crate::report::review::view;
+use crate::report::review::view::{self, PlanReview};
 use crate::report::text::phrases;
 use crate::report::units::drawing::{DrawnBox, draw_boxes};
 
@@ -164,7 +164,8 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
 }
 
 /// Draws the effect of each change on the monthly bill in USD, the largest first.
-pub(super) fn cost_chart(plan: &Plan) -> Markup {
+pub(super) fn cost_chart(of: &PlanReview<'_>) -> Markup {
+    let plan = of.plan;
     let delta = |at: usize| -> Decimal {
         let cost = plan.changes.get(at).map(|change| &change.cost);
         let known = cost.filter(|cost| !cost.unpriced);
@@ -193,9 +194,8 @@ pub(super) fn cost_chart(plan: &Plan) -> Markup {
                 }
             }
             @if moved.len() > MAX_BARS { p.quiet { "and " (moved.len() - MAX_BARS) " more" } }
-            @if let Some((amount, unknown)) = phrases::due_total(&bill.due) {
-                p { "due now: " (amount) @if !unknown.is_empty() { " · " (unknown) } }
-            }
+            @let due = of.due().facts();
+            @if !due.is_empty() { p { (due.join(" · ")) } }
             @if let Some(names) = view::charged_at_once(plan) { p.quiet { "charged or credited at once: " (names) } }
             @if bill.unpriced > 0 { p.quiet { (phrases::count_noun(bill.unpriced, "resource")) " without a known price" } }
         }

@@ -91,7 +91,7 @@ impl UnitSections {
         let (mut pieces, mut size) = (Vec::new(), 0);
         let (mut positions, mut left_out, mut cards) = (BTreeMap::new(), 0, 0);
         for (position, unit) in of.review.units().iter().enumerate() {
-            if unit.status == UnitStatus::Unchanged {
+            if unit.is_unremarkable() {
                 continue;
             }
             if size > MAX_CHANGES_BYTES {
@@ -174,12 +174,9 @@ fn headline_facts(of: &UnitsReport<'_>) -> Vec<String> {
     facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     let cost = review.cost();
     if cost.after != cost.before {
-        facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
+        facts.push(format!("{}/mo", phrases::bill_change(cost.after - cost.before, cost.unpriced)));
     }
-    if let Some((amount, unknown)) = phrases::due_total(&cost.due) {
-        facts.push(format!("due now: {amount}"));
-        facts.extend((!unknown.is_empty()).then_some(unknown));
-    }
+    facts.extend(review.due().facts());
     if review.destroy {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }

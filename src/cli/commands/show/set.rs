@@ -1,0 +1,90 @@
+//! `stead show DIRECTORY`: shows a set of saved plans again, or how each differs from the reviewed one. Needs no stack:
+//! everything is in the files.
+
+use std::collections::BTreeSet;
+
+use super::ShowArgs;
+use crate::cli::args::global_flags;
+use crate::cli::artifacts::plan_set::{self, LoadedPlanSet};
+use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
+use crate::cli::command_context::CommandContext;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::kinds::REGISTRY;
+use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::terminal::{self, PlanContext};
+use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
+use crate::workspace::unit::UnitName;
+
+/// Shows the set in the directory that the command line names.
+///
+/// # Errors
+/// When it is no set, a file was modified or is missing, a signature by a trusted key is missing, or a report cannot be
+/// written.
+pub(super) fn show(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
+    let set = plan_set::read_set(&session.settings, &args.file, args.verify_key.as_deref())?;
+    if args.against.is_some() {
+        return show_differences(session, args, &set);
+    }
+    let reviews = set.plans.iter().map(|(name, saved)| UnitReview {
+        name,
+        directory: set.directories.get(name),
+        status: UnitStatus::of_plan(&saved.plan),
+        exit: Exit::of_plan(&saved.plan, false).code(),
+        plan: Some(&saved.plan),
+        values: None,
+        failure: None,
+        upstream: set.upstream.get(name).map_or(&[], Vec::as_slice),
+        run: None,
+    });
+    let review = UnitsReview::new(reviews.collect(), &set.fingerprint, set.destroy);
+    let command =
+        format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
+    let no_file = |_: &UnitName| String::new();
+    session.report_files(&args.reports.wanted, None).write_units(&review, &no_file, Some(&command))?;
+    let ui = &session.ui;
+    let signed = format!("SIGNATURE  {}", set.signer);
+    if ui.json || ui.ndjson {
+        let options = PlanDocumentOptions { details: ui.verbose, ran: None };
+        let document = json::units_document(&review, REGISTRY, options);
+        ui.write_result(&if ui.ndjson { json::fold_lines(&document) } else { document.into() });
+        ui.write_message(&signed);
+    } else {
+        let context = |_: &UnitReview<'_>| PlanContext { saved: true, ..PlanContext::default() };
+        ui.write_result(&terminal::units_page(&review, &context, ui.verbose, ui.style));
+        ui.write_result(&(signed + "\n"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows how each plan of a set differs from the reviewed one, and which units only one side has.
+fn show_differences(
+    session: &CommandContext,
+    args: &ShowArgs,
+    set: &LoadedPlanSet,
+) -> Result<Exit, CliFailure> {
+    let ui = &session.ui;
+    if ui.json || ui.ndjson || !args.reports.wanted.is_empty() {
+        let message = "the documents and reports of a difference are of one plan, and this is a set";
+        return Err(CliFailure::new(Exit::Usage, message)
+            .help("Name one of its plans: stead show DIRECTORY/STACK.ENVIRONMENT.plan --against FILE."));
+    }
+    let Some(against) = &args.against else { return Ok(Exit::Done) };
+    let reviewed = ReviewedPlans::read(&session.settings, against, args.verify_key.as_deref())?;
+    let mut known: BTreeSet<String> = reviewed.units().into_iter().cloned().collect();
+    for (name, saved) in &set.plans {
+        let title = name.to_string();
+        if known.remove(&title) {
+            let difference =
+                reviewed.compare(&saved.plan, (&saved.binding.ledger, &saved.stead_version))?;
+            ui.write_result(&difference.to_page(&title, ui.style));
+        } else {
+            ui.write_result(&format!("{title}  has something to do now, and was not reviewed\n"));
+        }
+    }
+    for title in known {
+        ui.write_result(&format!("{title}  was reviewed, and has nothing to do now\n"));
+    }
+    Ok(Exit::Done)
+}
