@@ -28,7 +28,6 @@ use crate::report::terminal::PlanContext;
 )]
 pub struct ShowArgs {
     /// The saved plan to show, or the directory of a set
-    #[arg(value_name = "PLAN")]
     pub file: PathBuf,
     /// Show how the plan differs from a reviewed one: a saved plan, a set, or a comment or report in Markdown
     #[arg(long, value_name = "FILE")]

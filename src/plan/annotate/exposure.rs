@@ -58,8 +58,7 @@ pub(in crate::plan) fn resource_exposures(
         if !is_silent && !was_open && !begins_open && !only_looks {
             opened.push(format!("{}: {}", exposure.code, exposure.text));
         }
-        let is_assumed = subject.object().is_some() && is_left_unread(joined, subject, exposure);
-        results.push(exposure_result(joined, subject, exposure, (allowed, is_assumed)));
+        results.push(exposure_result(joined, subject, exposure, allowed));
     }
     let effect = ChangeEffect { code: Effect::Exposure, text: opened.join("; ") };
     ResourceExposures { results, effect: (!opened.is_empty()).then_some(effect) }
@@ -76,20 +75,19 @@ fn find_silencer<'a>(
     Some((allowed, allowed.until.is_none_or(|until| today <= until)))
 }
 
-/// Returns whether an exposure follows from the service's default alone, because lists do not show the attribute.
-fn is_left_unread(joined: &JoinedState<'_>, subject: &ResourceState<'_>, exposure: &Exposure) -> bool {
+/// Returns whether an exposure follows from the service's default alone: there is no object yet, or lists do not show the
+/// attribute, which may have been changed outside stead.
+fn is_by_default(joined: &JoinedState<'_>, subject: &ResourceState<'_>, exposure: &Exposure) -> bool {
     let ExposureCheck::LeftAt { attribute, .. } = exposure.check else { return false };
     let attribute = subject.kind.attribute(attribute);
     attribute.is_some_and(|attribute| live_fact(joined, subject, attribute) == Value::Null)
 }
 
-/// Returns the result for an exposure, with its silencer, if there is one, and whether that still holds; `is_assumed` says
-/// that the live value was not read.
 fn exposure_result(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     exposure: &Exposure,
-    (allowed, is_assumed): (Option<(&AllowedExposure, bool)>, bool),
+    allowed: Option<(&AllowedExposure, bool)>,
 ) -> PolicyResult {
     let until = |allowed: &AllowedExposure| allowed.until.map(|day| day.to_string()).unwrap_or_default();
     let (verdict, more) = match allowed {
@@ -102,8 +100,7 @@ fn exposure_result(
             (PolicyStatus::Warn, format!("; its allow_exposure ended on {}", until(allowed)))
         }
     };
-    let assumed =
-        if is_assumed { ", unless that was changed outside stead: lists do not show it" } else { "" };
+    let default = if is_by_default(joined, subject, exposure) { " by default" } else { "" };
     let depends_on_time =
         exposure.check.depends_on_time() || allowed.is_some_and(|(allowed, _)| allowed.until.is_some());
     let now = || (Name::new_static("now"), Name::new(format_time(joined.inputs.service_time())));
@@ -113,7 +110,7 @@ fn exposure_result(
         address: Some(subject.address.clone()),
         level: PolicyLevel::Advisory,
         verdict,
-        message: format!("{}{assumed}{more}", exposure.text),
+        message: format!("{}{default}{more}", exposure.text),
         context,
         is_default: exposure.is_default,
         source: subject.block.and_then(|block| joined.inputs.stack.sources.location_of(block.span)),

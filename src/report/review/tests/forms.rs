@@ -357,6 +357,9 @@ fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     # TYPE stead_monthly_dollars gauge
     stead_monthly_dollars{stack="shop",env="prod",unit="shop/prod",when="before"} 339.4
     stead_monthly_dollars{stack="shop",env="prod",unit="shop/prod",when="after"} 412.4
+    # HELP stead_due_dollars What is charged at once, negative if it is refunded.
+    # TYPE stead_due_dollars gauge
+    stead_due_dollars{stack="shop",env="prod",unit="shop/prod"} 19.5
     # HELP stead_drift Live differences from what was last applied, by class.
     # TYPE stead_drift gauge
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="reverted"} 1
