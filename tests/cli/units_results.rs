@@ -181,3 +181,35 @@ fn the_units_of_an_apply_share_the_list_of_what_existed_before() {
         2 * UNITS
     );
 }
+
+#[test]
+fn a_report_of_a_check_has_what_has_no_place_in_a_file() {
+    let stack = |name: &str| format!("stead: 1\nstack: {name}\nvolume: {{ d: {{ size: 10 }} }}\n");
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", stack("a"))
+        .file("b/stead.yaml", stack("b"));
+    let reports = "--report junit=r.xml --report sarif=r.sarif";
+    let read = |file: &str| std::fs::read_to_string(case.path(file)).unwrap();
+    case.ok(&format!("validate --all {reports}"));
+    assert!(read("r.xml").contains("the configuration is valid"), "{}", read("r.xml"));
+    let run = case.fails(1, &format!("validate --all --locked {reports} --output json"));
+    for text in [read("r.xml"), read("r.sarif"), run.stdout] {
+        for unit in ["a/default", "b/default"] {
+            assert!(
+                text.contains(&format!("{unit}: ")) && text.contains("stead.lock is missing"),
+                "{text}"
+            );
+        }
+        assert!(!text.contains("the configuration is valid"), "{text}");
+    }
+    // A warning fails no test, and is in it.
+    case.write("a/stead.yaml", stack("a").replace("size: 10", "size: 10, name: &unused d"));
+    case.write(
+        "b/stead.yaml",
+        "stead: 1\nstack: b\nvars: { unused: { default: 1 } }\nvolume: { d: { size: 10 } }\n",
+    );
+    case.ok(&format!("validate --all {reports}"));
+    let junit = read("r.xml");
+    assert!(junit.contains("failures=\"0\"") && junit.contains("<system-out>"), "{junit}");
+}

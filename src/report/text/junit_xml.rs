@@ -28,13 +28,22 @@ pub struct JunitCase {
     pub failures: Vec<(String, String)>,
     /// Why the test was skipped; `None` if it ran.
     pub skipped: Option<String>,
+    /// What a test that passed says, such as a warning; `None` if it says nothing.
+    pub output: Option<String>,
 }
 
 impl JunitCase {
     /// Returns a test that passed, without location and duration.
     #[must_use]
     pub fn new_passed(name: &str) -> Self {
-        Self { name: name.to_owned(), place: None, seconds: None, failures: Vec::new(), skipped: None }
+        Self {
+            name: name.to_owned(),
+            place: None,
+            seconds: None,
+            failures: Vec::new(),
+            skipped: None,
+            output: None,
+        }
     }
 
     const fn has_failed(&self) -> bool {
@@ -91,7 +100,12 @@ fn write_case(text: &mut String, suite: &str, case: &JunitCase) {
         return;
     }
     if !case.has_failed() {
-        text.push_str("/>\n");
+        match &case.output {
+            Some(said) => {
+                let _ = writeln!(text, "><system-out>{}</system-out></testcase>", escape_xml(said));
+            }
+            None => text.push_str("/>\n"),
+        }
         return;
     }
     text.push_str(">\n");

@@ -181,6 +181,7 @@ fn test_case(test: &TestResult) -> JunitCase {
             .map(|miss| (miss.text.clone(), test_location(miss.place.as_ref())))
             .collect(),
         skipped: None,
+        output: None,
     }
 }
 

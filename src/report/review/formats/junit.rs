@@ -64,10 +64,11 @@ fn policy_case(of: &PlanReview<'_>, shown: &ShownResult<'_>) -> JunitCase {
     let skipped = (ruling.verdict == PolicyStatus::Unknown).then(|| ruling.message.clone());
     let denies = ruling.verdict == PolicyStatus::Deny;
     let failures = denies.then(|| (shown.describe_message(), String::new())).into_iter().collect();
+    let output = (ruling.verdict > PolicyStatus::Unknown).then(|| shown.describe_message());
     let name = format!("{}{subject}", policy_rule(of, ruling));
     // An evaluation takes no time that is measured; without a figure the suite of an apply would have none.
     let seconds = shown.is_final.then_some(0.0);
-    JunitCase { place, seconds, failures, skipped, ..JunitCase::new_passed(&name) }
+    JunitCase { place, seconds, failures, skipped, output, ..JunitCase::new_passed(&name) }
 }
 
 /// Returns the suite of an apply: each resource, each ambiguous intent and each policy that was left to the apply is a test.
@@ -102,14 +103,15 @@ fn apply_suite(of: &PlanReview<'_>, ran: &RunReport<'_>) -> JunitSuite {
     suite_of((&format!("stead apply {}", of.title()), Some(of.title())), cases, "nothing to do")
 }
 
-/// Returns the report of a configuration's problems; only errors are failed tests.
+/// Returns the report of a configuration's problems: errors are failed tests, and warnings passed ones that say something.
 pub(super) fn problems_junit(of: &ReviewDiagnostics<'_>) -> String {
-    let cases = of
-        .findings()
-        .iter()
-        .filter(|finding| finding.level == FindingLevel::Error)
-        .map(finding_case)
-        .collect();
+    let case = |finding: &ReviewFinding| match finding.level {
+        FindingLevel::Error => finding_case(finding),
+        _ => {
+            JunitCase { failures: Vec::new(), output: Some(finding.text.clone()), ..finding_case(finding) }
+        }
+    };
+    let cases = of.findings().iter().map(case).collect();
     build_suite(("stead validate", None), cases, "the configuration is valid")
 }
 

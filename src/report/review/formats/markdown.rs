@@ -160,7 +160,9 @@ fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     alerts.extend(informing.iter().map(|group| policy_alert(of, group, &remedies)));
     for note in groups::group_notes(view::review_notes(of.plan)) {
         let place = location_suffix(of, note.source.as_ref());
-        alerts.push(format!("> 🔷 {}{place} {}\n", escape_prose(&note.text), escape_prose(&note.help)));
+        let help =
+            if note.help.is_empty() { String::new() } else { format!(" · {}", escape_prose(&note.help)) };
+        alerts.push(format!("> 🔷 {}{place}{help}\n", escape_prose(&note.text)));
     }
     alerts
 }

@@ -278,8 +278,9 @@ fn configuration_errors_have_columns_in_every_format() {
     assert_eq!(lines, [1, 2]);
     insta::assert_snapshot!(format("junit").render_problems(&problems).unwrap(), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites name="stead" tests="1" failures="1">
-      <testsuite name="stead validate" tests="1" failures="1">
+    <testsuites name="stead" tests="2" failures="1">
+      <testsuite name="stead validate" tests="2" failures="1">
+        <testcase name="S0302 nothing has a place" classname="stead validate" file="infra/shop #1.stead.yaml" line="1"><system-out>nothing has a place</system-out></testcase>
         <testcase name="S0301 a plan is a name" classname="stead validate" file="infra/shop #1.stead.yaml" line="2">
           <failure message="a plan is a name">infra/shop #1.stead.yaml:2 a plan is a name</failure>
         </testcase>
