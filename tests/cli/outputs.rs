@@ -370,3 +370,19 @@ fn a_computed_value_that_a_planned_change_gives_another_one_is_not_known() {
     assert_eq!(change["after_unknown"]["cpu"], true, "{change}");
     case.ok("apply --yes").says(&["cpu", "2"]);
 }
+
+#[test]
+fn a_changed_secret_output_of_a_stack_without_resources_is_a_change() {
+    let stack = "stead: 1\nstack: up\nvars: { pw: { type: secret } }\noutputs: { pw: $vars.pw, url: \"x${vars.pw}\" }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let run = |secret: &str, args: &str| {
+        Run::of(&case.command(args).env("STEAD_VAR_PW", secret).output().unwrap())
+    };
+    assert_eq!(run("value-number-1", "apply --yes").code, 0);
+    assert_eq!(run("value-number-1", "plan --exit-code").code, 0);
+    let plan = run("value-number-2", "plan --exit-code");
+    assert_eq!(plan.code, 2, "{}", plan.all());
+    plan.says(&["~ pw", "~ url", "2 outputs"]);
+    assert_eq!(run("value-number-2", "apply --yes").code, 0);
+    assert_eq!(run("value-number-2", "plan --exit-code").code, 0);
+}

@@ -201,3 +201,28 @@ database: { main: { plan: pg-1c-2g, public_access: true } }
     );
     case.fails(1, "validate").says(&["`quorum` is not available", "a policy reads actor, branch, env"]);
 }
+
+#[test]
+fn a_policy_reads_the_key_of_an_instance_that_left_for_each() {
+    let stack = |keys: &str| {
+        format!(
+            "stead: 1\nstack: s\nvm: {{ web: {{ for_each: {keys}, template: ubuntu-24.04, plan: std-1c-2g }} }}\n\
+             database: {{ d: {{ plan: pg-1c-2g, users: {{ u: {{ for_each: {keys}, name: \"u_${{each.key}}\" }} }} }} }}\nvpc: {{ v: {{ cidr: 10.0.0.0/16 }} }}\n"
+        )
+    };
+    let rule = "policy: { keep: { on: [vm, database_user, vpc], level: mandatory, deny: \"${self.action == 'delete' && self.key == 'b'}\", message: keep b } }\n";
+    let case = Case::new().file("stead.yaml", stack("[a, b]") + rule).emulator();
+    case.ok("apply --yes");
+    case.write("stead.yaml", stack("[a]") + rule);
+    let refused = case.fails(4, "apply --yes --delete-data vm.web.b --allow-deletes");
+    for address in ["vm.web.b", "database.d.users.u.b"] {
+        assert!(refused.all().contains(address), "{}", refused.all());
+    }
+    case.ok("ls").says(&["vm.web.b"]);
+    // What has no key has none when it is deleted, either.
+    case.write(
+        "stead.yaml",
+        stack("[a, b]").replace("vpc: { v: { cidr: 10.0.0.0/16 } }\n", "") + &rule.replace("'b'", "'v'"),
+    );
+    case.ok("plan").says(&["- vpc.v"]);
+}

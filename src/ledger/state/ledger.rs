@@ -254,12 +254,13 @@ impl Ledger {
         self.delivered.get(target).is_some_and(|known| known.iter().any(|delivery| delivery.is_of(content)))
     }
 
-    /// Returns the ledger as plans use it. A ledger that owns nothing yet equals one that does not exist: so a plan
-    /// made before the first apply fits the ledger that this apply creates, and two plans of the same stack are
-    /// identical byte for byte.
+    /// Returns the ledger as plans use it. A ledger that owns nothing yet, and records no output, equals one that does not
+    /// exist: so a plan made before the first apply fits the ledger that this apply creates, and two plans of the same
+    /// stack are identical byte for byte. Recorded outputs need its key: without it no changed secret is known to differ.
     #[must_use]
     pub fn for_plans(mut self) -> Self {
-        if self.entries.is_empty() {
+        let has_outputs = self.outputs.as_ref().is_some_and(|outputs| !outputs.is_empty());
+        if self.entries.is_empty() && !has_outputs {
             self.identity =
                 LedgerIdentity::new_placeholder(&self.identity.stack, &self.identity.environment);
             self.serial = 0;

@@ -74,7 +74,7 @@ pub(in crate::plan) fn resource_facts(
             "action" => Value::text(action_name(subject, decision)),
             "before" => Value::Map(live_facts(joined, subject, named)),
             "id" => subject.object().map_or(Value::Null, |object| Value::Text(object.id.clone())),
-            "key" => subject.block.and_then(|block| block.key.clone()).map_or(Value::Null, Value::Text),
+            "key" => instance_key(subject).map_or(Value::Null, Value::Text),
             // `add_change_facts` adds the facts about the change.
             _ => continue,
         };
@@ -134,6 +134,22 @@ impl ChangeValues {
 fn live_facts(joined: &JoinedState<'_>, subject: &ResourceState<'_>, named: &NamedFacts) -> ValueMap {
     let all = subject.kind.attributes.iter().filter(|one| named.covers_attribute(one.name));
     all.map(|attribute| (attribute.name.into(), live_fact(joined, subject, attribute))).collect()
+}
+
+/// Returns the key of an instance; `None` for a resource without `for_each`. The address has it where no block does: of an
+/// instance whose key left `for_each`.
+fn instance_key(subject: &ResourceState<'_>) -> Option<Name> {
+    if let Some(block) = subject.block {
+        return block.key.clone();
+    }
+    let parts: Vec<&str> = subject.address.segments().collect();
+    // An instance is `KIND.NAME.KEY`, and one of a child `COLLECTION.NAME.KEY` below its parent.
+    let start = parts.len().checked_sub(3)?;
+    let is_instance = match subject.parent() {
+        Some(parent) => parent.segments().count() == start,
+        None => parts[start] == subject.kind.name,
+    };
+    is_instance.then(|| Name::new(parts[parts.len() - 1]))
 }
 
 /// Returns the planned value of an attribute, as a condition reads it.
