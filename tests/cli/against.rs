@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::case::Case;
+use crate::case::{Case, Run};
 
 const STACK: &str = "\
 stead: 1
@@ -169,4 +169,21 @@ fn a_verdict_over_the_branch_is_no_difference() {
     plan("main", "one.plan");
     plan("dev", "two.plan");
     case.ok("show two.plan --against one.plan").says(&["the plans decide the same"]);
+}
+
+#[test]
+fn another_secret_is_no_change_of_a_live_object() {
+    let stack = "stead: 1\nstack: s\nvars: { s: { type: secret } }\noutputs: { s: $vars.s }\n\
+                 app: { a: { type: web, repo: acme/shop, branch: main, port: 8080, env_vars: { S: $vars.s } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let run = |secret: &str, args: &str| {
+        Run::of(&case.command(args).env("STEAD_VAR_S", secret).output().unwrap())
+    };
+    assert_eq!(run("secret-value-1", "apply --yes").code, 0);
+    for (secret, file) in [("secret-value-2", "2.plan"), ("secret-value-3", "3.plan")] {
+        assert_eq!(run(secret, &format!("plan -o {file}")).code, 0);
+    }
+    let shown = case.ok("show 3.plan --against 2.plan");
+    shown.says(&["env_vars.S", "the configuration changed"]);
+    assert!(!shown.all().contains("live object"), "{}", shown.all());
 }

@@ -208,6 +208,17 @@ impl Sides<'_> {
         }
     }
 
+    /// Returns what moved so that this value is planned. The digest of a configuration does not have the values of secrets: no
+    /// live object decides them, but a variable or its source.
+    fn moved_value(self, planned: &Value) -> Vec<MovedSide> {
+        match self.moved_inputs() {
+            moved if planned.is_secret() && moved == [MovedSide::LiveObject] => {
+                vec![MovedSide::Configuration]
+            }
+            moved => moved,
+        }
+    }
+
     /// Returns whether the ledgers differ; by their serials where no digest is known.
     fn has_other_ledger(self) -> bool {
         let (old, new) = (self.old, self.new);
@@ -232,7 +243,8 @@ impl Sides<'_> {
     }
 
     fn part(self, part: DifferencePart, old: Value, new: Value) -> PartDifference {
-        PartDifference { part, old, new, moved: self.moved_inputs() }
+        let moved = self.moved_value(&new);
+        PartDifference { part, old, new, moved }
     }
 
     /// An apply ends a change, too: it moves the ledger.
@@ -326,7 +338,7 @@ impl Sides<'_> {
             if !is_planned_same || one.is_some() != other.is_some() {
                 let by_cause = |side: &AttributeChange| moved_by_cause(side.cause, || self.moved_inputs());
                 let (part, moved) = match (one, other) {
-                    (Some(_), Some(_)) => (AttributePart::Planned, self.moved_inputs()),
+                    (Some(_), Some(_)) => (AttributePart::Planned, self.moved_value(&new_planned)),
                     (Some(side), None) => (AttributePart::NoLongerPlanned, by_cause(side)),
                     (None, Some(side)) => (AttributePart::NewlyPlanned, by_cause(side)),
                     (None, None) => continue,
