@@ -47,7 +47,13 @@ pub struct ShowArgs {
 /// expired plan is shown.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
     if plan_set::is_directory(&args.file) {
-        return set::show(session, args);
+        let request = set::SetRequest {
+            directory: &args.file,
+            against: args.against.as_deref(),
+            verify_key: args.verify_key.as_deref(),
+            reports: &args.reports.wanted,
+        };
+        return set::show(session, &request);
     }
     let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;

@@ -15,11 +15,9 @@ use crate::model::expression::{AttributeLookup, Expression, Reference};
 use crate::model::schema::{Attribute, TextFormat, Type};
 use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::artifact::fingerprint::with_fingerprint;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::planned_values::{KnownDecisions, PlannedValues, planned_value};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::Plan;
 use crate::plan::model::compare::{fingerprint_secrets, is_as_written};
 use crate::plan::model::output::{OutputCause, PlannedOutput};
 
@@ -121,27 +119,6 @@ fn planned_output(
         is_live: matches!(output.expression, Expression::Reference(Reference { attribute: Some(_), .. })),
         source: joined.inputs.stack.sources.location_of(output.span),
     }
-}
-
-/// Returns a plan whose outputs contain no text that `redact` replaces: a live value may repeat a secret, which an apply does
-/// not record either. An output that is the recorded one then does not change.
-#[must_use]
-pub(in crate::plan) fn redact_outputs(mut plan: Plan, redact: &dyn Fn(&str) -> String) -> Plan {
-    let mut has_changed = false;
-    for output in plan.planned_outputs.iter_mut().filter(|output| output.is_live) {
-        let Some(after) = &output.after else { continue };
-        let redacted = after.to_redacted(redact);
-        // A secret without a fingerprint equals none, so that only texts are compared.
-        if after.is_secret() || redacted == *after {
-            continue;
-        }
-        has_changed = true;
-        if output.before.as_ref() == Some(&redacted) {
-            (output.cause, output.because) = (None, Vec::new());
-        }
-        output.after = Some(redacted);
-    }
-    if has_changed { with_fingerprint(plan) } else { plan }
 }
 
 /// Returns whether the last complete apply had the present configuration: then nothing in it changed an output.

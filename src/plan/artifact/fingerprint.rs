@@ -14,9 +14,8 @@ use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{
-    Action, AttributeChange, Cause, Change, NoteCode, Plan, PlanBase, PlanNote,
-};
+use crate::plan::model::change::{Action, AttributeChange, Cause, Change, NoteCode, Plan, PlanNote};
+use crate::plan::model::plan_base::PlanBase;
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// The hashed parts of a plan. The names and the order of the fields are part of the digest: fields that were

@@ -4,7 +4,6 @@
 
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::artifact::fingerprint::with_fingerprint;
 use crate::plan::model::change::{Change, LiveNames, Plan};
 use crate::plan::model::resource_values::PlanValues;
@@ -36,6 +35,26 @@ pub fn redact_plan(plan: Plan, redact: RedactText<'_>) -> Plan {
         let redacted = redact(text);
         has_changed |= redacted != *text;
         *text = redacted;
+    }
+    if has_changed { with_fingerprint(plan) } else { plan }
+}
+
+/// Returns a plan whose outputs contain no text that `redact` replaces: a live value may repeat a secret, which an apply does
+/// not record either. An output that is the recorded one then does not change.
+fn redact_outputs(mut plan: Plan, redact: RedactText<'_>) -> Plan {
+    let mut has_changed = false;
+    for output in plan.planned_outputs.iter_mut().filter(|output| output.is_live) {
+        let Some(after) = &output.after else { continue };
+        let redacted = after.to_redacted(redact);
+        // A secret without a fingerprint equals none, so that only texts are compared.
+        if after.is_secret() || redacted == *after {
+            continue;
+        }
+        has_changed = true;
+        if output.before.as_ref() == Some(&redacted) {
+            (output.cause, output.because) = (None, Vec::new());
+        }
+        output.after = Some(redacted);
     }
     if has_changed { with_fingerprint(plan) } else { plan }
 }

@@ -21,7 +21,8 @@ use crate::model::live::snapshot::Snapshot;
 use crate::model::schema::Registry;
 use crate::model::values::secret::FingerprintKey;
 use crate::plan::diff::before_image::first_moved_attribute;
-use crate::plan::model::change::{BeforeImage, Plan};
+use crate::plan::model::change::Plan;
+use crate::plan::model::plan_base::BeforeImage;
 use crate::plan::model::step::{LedgerUpdate, Operation};
 
 /// The format version of saved plans.

@@ -12,7 +12,7 @@ use crate::model::schema::{Attribute, Kind};
 use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::ResourceState;
-use crate::plan::model::change::BeforeImage;
+use crate::plan::model::plan_base::BeforeImage;
 
 /// The field that identifies the object itself: another object with the same id, such as a recreated one that
 /// is known by name, has another creation time.

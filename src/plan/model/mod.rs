@@ -7,6 +7,7 @@ pub mod compare;
 pub mod drift;
 pub mod due;
 pub mod output;
+pub mod plan_base;
 pub mod policy_outcome;
 pub mod resource_values;
 pub mod step;

@@ -14,9 +14,10 @@ use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
     Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, Drift, DriftClass, IgnoreDriftMatch,
-    Plan, PlanBase, PlanCost, UnchangedAttribute,
+    Plan, PlanCost, UnchangedAttribute,
 };
 use crate::plan::model::due::DueTotal;
+use crate::plan::model::plan_base::PlanBase;
 use crate::plan::model::step::{CriticalPath, LedgerMetadata, Operation, PlannedCall, Step, TargetProject};
 
 pub(crate) fn at(line: u32) -> SourceLocation {

@@ -2,9 +2,10 @@
 //! everything is in the files.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use super::ShowArgs;
 use crate::cli::args::global_flags;
+use crate::cli::args::report::ReportTarget;
 use crate::cli::artifacts::plan_set::{self, LoadedPlanSet};
 use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
 use crate::cli::command_context::CommandContext;
@@ -17,15 +18,24 @@ use crate::report::terminal::{self, PlanContext};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
 use crate::workspace::unit::UnitName;
 
+/// What the command line asks of a set.
+pub(super) struct SetRequest<'a> {
+    pub(super) directory: &'a Path,
+    /// What it is compared with; `None` shows it alone.
+    pub(super) against: Option<&'a Path>,
+    pub(super) verify_key: Option<&'a Path>,
+    pub(super) reports: &'a [ReportTarget],
+}
+
 /// Shows the set in the directory that the command line names.
 ///
 /// # Errors
 /// When it is no set, a file was modified or is missing, a signature by a trusted key is missing, or a report cannot be
 /// written.
-pub(super) fn show(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
-    let set = plan_set::read_set(&session.settings, &args.file, args.verify_key.as_deref())?;
-    if args.against.is_some() {
-        return show_differences(session, args, &set);
+pub(super) fn show(session: &CommandContext, request: &SetRequest<'_>) -> Result<Exit, CliFailure> {
+    let set = plan_set::read_set(&session.settings, request.directory, request.verify_key)?;
+    if let Some(against) = request.against {
+        return show_differences(session, request, (&set, against));
     }
     let reviews = set.plans.iter().map(|(name, saved)| UnitReview {
         name,
@@ -39,10 +49,10 @@ pub(super) fn show(session: &CommandContext, args: &ShowArgs) -> Result<Exit, Cl
         run: None,
     });
     let review = UnitsReview::new(reviews.collect(), &set.fingerprint, set.destroy);
-    let command =
-        format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
+    let directory = stack_files::display_path(request.directory);
+    let command = format!("apply {}", global_flags::quote_shell_word(&directory));
     let no_file = |_: &UnitName| String::new();
-    session.report_files(&args.reports.wanted, None).write_units(&review, &no_file, Some(&command))?;
+    session.report_files(request.reports, None).write_units(&review, &no_file, Some(&command))?;
     let ui = &session.ui;
     let signed = format!("SIGNATURE  {}", set.signer);
     if ui.json || ui.ndjson {
@@ -61,17 +71,16 @@ pub(super) fn show(session: &CommandContext, args: &ShowArgs) -> Result<Exit, Cl
 /// Shows how each plan of a set differs from the reviewed one, and which units only one side has.
 fn show_differences(
     session: &CommandContext,
-    args: &ShowArgs,
-    set: &LoadedPlanSet,
+    request: &SetRequest<'_>,
+    (set, against): (&LoadedPlanSet, &Path),
 ) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
-    if ui.json || ui.ndjson || !args.reports.wanted.is_empty() {
+    if ui.json || ui.ndjson || !request.reports.is_empty() {
         let message = "the documents and reports of a difference are of one plan, and this is a set";
         return Err(CliFailure::new(Exit::Usage, message)
             .help("Name one of its plans: stead show DIRECTORY/STACK.ENVIRONMENT.plan --against FILE."));
     }
-    let Some(against) = &args.against else { return Ok(Exit::Done) };
-    let reviewed = ReviewedPlans::read(&session.settings, against, args.verify_key.as_deref())?;
+    let reviewed = ReviewedPlans::read(&session.settings, against, request.verify_key)?;
     let mut known: BTreeSet<String> = reviewed.units().into_iter().cloned().collect();
     for (name, saved) in &set.plans {
         let title = name.to_string();

@@ -516,17 +516,13 @@ fn results_of_steps(plan: &Plan) -> StepResults {
     for step in &plan.changes[0].steps {
         let (step, address) = (*step, addresses[0].clone());
         let took = Duration::from_secs(20);
-        steps.record_event(
-            plans::time(0),
-            &ApplyEvent::Succeeded { step, address, done: "created", id: None, took },
-        );
+        let done = ApplyEvent::Succeeded { step, address, done: "created", id: None, took };
+        steps.record_event(plans::time(0), &done);
     }
     for step in &plan.changes[3].steps {
         let (step, address) = (*step, addresses[3].clone());
-        steps.record_event(
-            plans::time(0),
-            &ApplyEvent::Skipped { step, address, because: addresses[2].clone() },
-        );
+        let skipped = ApplyEvent::Skipped { step, address, because: addresses[2].clone() };
+        steps.record_event(plans::time(0), &skipped);
     }
     steps
 }
