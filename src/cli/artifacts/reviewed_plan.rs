@@ -97,14 +97,14 @@ impl ReviewedPlans {
         (ledger, stead_version): (&str, &str),
     ) -> Result<ReviewDifference, CliFailure> {
         let title = plan_title(later);
-        let not_reviewed = |known: Vec<&String>| {
-            let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+        let not_reviewed = || {
+            let known: Vec<&str> = self.units().into_iter().map(String::as_str).collect();
             CliFailure::new(Exit::Usage, format!("what was reviewed is no plan of {title}"))
                 .help(format!("It is of {}.", known.join(", ")))
         };
         match self {
             Self::Saved(plans) => {
-                let saved = plans.get(&title).ok_or_else(|| not_reviewed(plans.keys().collect()))?;
+                let saved = plans.get(&title).ok_or_else(not_reviewed)?;
                 let difference = compare_plans(
                     PlanSide {
                         plan: &saved.plan,
@@ -123,7 +123,7 @@ impl ReviewedPlans {
                     }
                     return Err(no_digests(name));
                 };
-                let digests = plans.get(&title).ok_or_else(|| not_reviewed(plans.keys().collect()))?;
+                let digests = plans.get(&title).ok_or_else(not_reviewed)?;
                 let difference = digests.compare(later);
                 // The fingerprint of a comment of many units is that of all of them together.
                 let is_same = match plans.len() {
@@ -202,7 +202,7 @@ pub(in crate::cli) fn refuse_blocked(plan: &Plan) -> CliFailure {
     remedies.into_iter().fold(failure, CliFailure::help)
 }
 
-/// Says how a plan differs from the reviewed one, where both are at hand.
+/// Says how a plan differs from the reviewed one, where both plans are known.
 fn show_plan_difference(ui: &Ui, (reviewed, later): (&Plan, &Plan)) {
     let side = |plan| PlanSide { plan, ledger: "", stead_version: STEAD_VERSION };
     let difference = compare_plans(side(reviewed), side(later)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `stead show`: shows a saved plan or a set of plans again, or how it differs from what was reviewed, without any request. Needs no stack:
-//! everything is in the files.
+//! `stead show`: shows a saved plan or a set of plans again, or how it differs from what was reviewed, without any request.
+//! Needs no stack: everything is in the files.
 
 mod set;
 

@@ -29,7 +29,7 @@ use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::binding;
-use crate::plan::artifact::redaction::{redact_plan, redact_values};
+use crate::plan::artifact::redaction::redact_plan;
 use crate::plan::inputs::{PlanInputs, PlanningOptions, PolicyContext};
 use crate::plan::model::change::Plan;
 use crate::plan::model::resource_values::PlanValues;
@@ -121,10 +121,9 @@ pub(in crate::cli) async fn read_and_plan(
     let planning = pipeline::make_plan_with_outputs;
     let read = with_inputs(connection, project, ledger, (options, pinned), planning).await;
     let (planned, mut world) = read?;
-    let redact = |text: &str| connection.client.redact(text);
     world.values = planned.values;
-    redact_values(&mut world.values, &redact);
-    Ok((redact_plan(planned.plan, &redact), world))
+    let plan = redact_plan(planned.plan, &mut world.values, &|text| connection.client.redact(text));
+    Ok((plan, world))
 }
 
 /// Reads the live state and passes all inputs of a plan to a function.

@@ -3,6 +3,7 @@
 //! applied. What may be a stack and cannot be read is returned with the reason: a stack that is left out looks like one that
 //! was removed.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
@@ -17,6 +18,7 @@ use crate::config::input::discovery::is_stack_file;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::address::Name;
+use crate::workspace::unit::{Unit, UnitName};
 
 /// Maximum depth of directories below the root; deeper ones are not searched, and returned as unreadable.
 const MAX_DIRECTORY_DEPTH: usize = 32;
@@ -104,6 +106,21 @@ pub(in crate::cli) fn link_note(link: &Path) -> String {
         "`{}` is a link to a directory with stack files, and is not searched: git has the link, not what it leads to.",
         link.display()
     )
+}
+
+/// Returns the units of a stack: one for each environment, or one without. What they read is not known from the header.
+pub(in crate::cli) fn units_of(header: &StackHeader, directory: &Name) -> Vec<Unit> {
+    let has_environments = !header.environments.is_empty();
+    let default = BTreeSet::from([Name::new_static("default")]);
+    let environments = if has_environments { &header.environments } else { &default };
+    let unit = |environment: &Name| Unit {
+        name: UnitName { stack: header.name.clone(), environment: environment.clone() },
+        directory: directory.clone(),
+        has_environments,
+        is_removed: false,
+        upstream: Vec::new(),
+    };
+    environments.iter().map(unit).collect()
 }
 
 /// Returns a directory relative to the root, with `/` between its parts; `.` for the root itself.

@@ -9,9 +9,7 @@ use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::process::settings::{PeerSettings, Settings};
 use crate::cli::process::settings_error::SettingsError;
 use crate::cli::stack::{project, repository_walk};
-use crate::config::load::StackHeader;
 use crate::model::address::Name;
-use crate::workspace::unit::{Unit, UnitName};
 
 /// Returns the settings with the profile of the unit that they select, and with those of other units, whose ledgers the
 /// stack may read. The same settings without rules for units, without a readable stack, and if its environment is not
@@ -30,13 +28,13 @@ pub(in crate::cli) fn with_profile_of_unit(
     // A stack without environments ignores one that a variable selects.
     let requested = settings.env.clone().filter(|_| !header.environments.is_empty());
     let environment = requested.unwrap_or_else(|| header.default.clone());
-    if environment.is_empty() {
-        return Ok(settings);
-    }
     let directory = stack_files::full_path(&settings.dir);
     let root = SharedRoot::find_root(&directory, false).root;
-    let unit = unit_of(&header, repository_walk::relative_name(&root, &directory), &environment);
-    let profile = sources.profile_of(&unit);
+    let units = repository_walk::units_of(&header, &repository_walk::relative_name(&root, &directory));
+    let Some(unit) = units.iter().find(|unit| unit.name.environment == environment) else {
+        return Ok(settings);
+    };
+    let profile = sources.profile_of(unit);
     let mut merged = match profile {
         None => settings,
         Some(profile) => {
@@ -64,27 +62,13 @@ fn peer_settings(
     for found in repository_walk::find_stacks(own, root) {
         let Some(header) = found.header().filter(|_| found.directory != directory) else { continue };
         let place = repository_walk::relative_name(root, &found.directory);
-        let default = || std::slice::from_ref(&header.default).iter();
-        let declared = header.environments.iter();
-        for environment in declared.chain(default().filter(|_| header.environments.is_empty())) {
-            let unit = unit_of(header, place.clone(), environment);
+        for unit in repository_walk::units_of(header, &place) {
             if sources.profile_of(&unit) != profile {
                 let declares = |name: &str| header.variables.contains(name);
                 let settings = sources.merge_for_unit(own, root, &unit, declares)?;
-                peers.push(((found.directory.clone(), environment.clone()), settings));
+                peers.push(((found.directory.clone(), unit.name.environment), settings));
             }
         }
     }
     Ok(Arc::new(peers.into_iter().collect()))
-}
-
-/// Returns the unit of a stack in an environment; what it reads is not known.
-fn unit_of(header: &StackHeader, directory: Name, environment: &Name) -> Unit {
-    Unit {
-        name: UnitName { stack: header.name.clone(), environment: environment.clone() },
-        directory,
-        has_environments: !header.environments.is_empty(),
-        is_removed: false,
-        upstream: Vec::new(),
-    }
 }

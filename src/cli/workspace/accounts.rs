@@ -98,38 +98,33 @@ impl OpenAccounts {
 /// What a unit needs of its account: objects, and tables of the catalog.
 pub(super) type AccountRequest = (RefreshRequest, BTreeSet<&'static str>);
 
-/// Reads an account once for all its units, by their numbers. If the key may not list a kind, only the units that need it
-/// fail. `everywhere` reads all projects. Returns what was read, `None` if nothing could be, and the failures of units.
+/// Reads an account once for these units, by their numbers. If the key may not list a kind, only the units that need it fail.
+/// `request_of` returns what a unit needs, and is asked again after such a refusal. `everywhere` reads all projects. Returns
+/// what was read, `None` if nothing could be, and the failures of units.
 pub(super) async fn read_account(
     connection: &StackConnection,
-    mut requests: BTreeMap<usize, AccountRequest>,
+    mut units: Vec<usize>,
+    request_of: &dyn Fn(usize) -> AccountRequest,
     everywhere: bool,
 ) -> (Option<RefreshResult>, BTreeMap<usize, CliFailure>) {
-    let failure = match read_merged(connection, &requests, everywhere).await {
-        Ok(world) => return (Some(world), BTreeMap::new()),
-        Err(failure) => failure,
-    };
-    let fail_all = |requests: &BTreeMap<usize, AccountRequest>, failure: &CliFailure| {
-        requests.keys().map(|number| (*number, failure.clone())).collect::<BTreeMap<_, _>>()
-    };
-    if failure.exit != Exit::Refused || requests.len() == 1 {
-        return (None, fail_all(&requests, &failure));
-    }
-    let refused = refused_kinds(connection, &requests).await;
     let mut failed = BTreeMap::new();
-    requests.retain(|number, (wanted, _)| {
-        let found = refused.iter().find(|(kind, _)| wanted.kinds.contains(*kind));
-        failed.extend(found.map(|(_, failure)| (*number, failure.clone())));
-        found.is_none()
-    });
-    if failed.is_empty() || requests.is_empty() {
-        failed.extend(fail_all(&requests, &failure));
-        return (None, failed);
+    let mut read = read_merged(connection, &units, request_of, everywhere).await;
+    if units.len() > 1 && read.as_ref().is_err_and(|failure| failure.exit == Exit::Refused) {
+        let refused = refused_kinds(connection, &units, request_of).await;
+        units.retain(|number| {
+            let kinds = request_of(*number).0.kinds;
+            let found = refused.iter().find(|(kind, _)| kinds.contains(*kind));
+            failed.extend(found.map(|(_, failure)| (*number, failure.clone())));
+            found.is_none()
+        });
+        if !failed.is_empty() && !units.is_empty() {
+            read = read_merged(connection, &units, request_of, everywhere).await;
+        }
     }
-    match read_merged(connection, &requests, everywhere).await {
+    match read {
         Ok(world) => (Some(world), failed),
         Err(failure) => {
-            failed.extend(fail_all(&requests, &failure));
+            failed.extend(units.into_iter().map(|number| (number, failure.clone())));
             (None, failed)
         }
     }
@@ -137,10 +132,11 @@ pub(super) async fn read_account(
 
 async fn read_merged(
     connection: &StackConnection,
-    requests: &BTreeMap<usize, AccountRequest>,
+    units: &[usize],
+    request_of: &dyn Fn(usize) -> AccountRequest,
     everywhere: bool,
 ) -> Result<RefreshResult, CliFailure> {
-    let mut all = requests.values().cloned();
+    let mut all = units.iter().map(|number| request_of(*number));
     let (mut wanted, mut tables) = all.next().unwrap_or_default();
     for (more, used) in all {
         wanted.merge(more);
@@ -155,15 +151,16 @@ async fn read_merged(
 /// Returns the kinds that the key may not list, each with the refusal; they are listed one by one.
 async fn refused_kinds(
     connection: &StackConnection,
-    requests: &BTreeMap<usize, AccountRequest>,
+    units: &[usize],
+    request_of: &dyn Fn(usize) -> AccountRequest,
 ) -> BTreeMap<Name, CliFailure> {
-    let kinds: BTreeSet<&Name> = requests.values().flat_map(|(wanted, _)| &wanted.kinds).collect();
+    let kinds: BTreeSet<Name> = units.iter().flat_map(|number| request_of(*number).0.kinds).collect();
     let mut refused = BTreeMap::new();
     for kind in kinds {
         let wanted = RefreshRequest { kinds: BTreeSet::from([kind.clone()]), ..RefreshRequest::default() };
         let read = refresh::read_world(connection, &wanted, &BTreeSet::new(), None).await;
         if let Some(failure) = read.err().filter(|failure| failure.exit == Exit::Refused) {
-            refused.insert(kind.clone(), failure);
+            refused.insert(kind, failure);
         }
     }
     refused

@@ -32,7 +32,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::ObjectKey;
-use crate::plan::artifact::redaction::{redact_plan, redact_values};
+use crate::plan::artifact::redaction::redact_plan;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::workspace::combined;
@@ -312,18 +312,18 @@ async fn read_accounts(
     states: &mut BTreeMap<usize, UnitState<'_>>,
 ) -> BTreeMap<usize, AccountState> {
     let read = (0..count).map(|account| {
-        let of_account = states.iter().filter(move |(_, state)| state.account == account);
+        let states = &*states;
         async move {
-            let request = |(number, state): (&usize, &UnitState<'_>)| {
+            let of_account = states.iter().filter(|(_, state)| state.account == account);
+            let units: Vec<usize> = of_account.map(|(number, _)| *number).collect();
+            let connection = &states[units.first()?].connection;
+            let request_of = |number: usize| -> AccountRequest {
+                let state = &states[&number];
                 let arrived = state.options.transfers.expected_ledger(&state.ledger);
-                let needed =
-                    pipeline::refresh_request(REGISTRY, &state.project.stack, &arrived, &state.options);
-                (*number, needed)
+                pipeline::refresh_request(REGISTRY, &state.project.stack, &arrived, &state.options)
             };
-            let requests: BTreeMap<usize, AccountRequest> = of_account.clone().map(request).collect();
-            let connection = &of_account.map(|(_, state)| state).next()?.connection;
             let everywhere = purpose == PlanPurpose::Inventory;
-            Some((account, Box::pin(read_account(connection, requests, everywhere)).await))
+            Some((account, Box::pin(read_account(connection, units, &request_of, everywhere)).await))
         }
     });
     let (mut live, mut failed) = (BTreeMap::new(), BTreeMap::new());
@@ -377,9 +377,9 @@ async fn plan_unit(
         blockers::complete_remedies(&mut planned.plan, &state.one.settings);
     }
     let redact = |text: &str| state.connection.client.redact(text);
-    redact_values(&mut planned.values, &redact);
+    let plan = redact_plan(planned.plan, &mut planned.values, &redact);
     Ok(PlannedUnit {
-        plan: redact_plan(planned.plan, &redact),
+        plan,
         outputs: planned.outputs,
         values: planned.values,
         ledger: state.ledger.clone(),

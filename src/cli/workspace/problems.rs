@@ -95,7 +95,7 @@ pub(in crate::cli) fn all_problems(workspace: &Workspace) -> (Vec<Diagnostic>, S
     for rejected in workspace.unreadable.iter().filter_map(|one| one.failure.rejected.as_deref()) {
         add(&rejected.diagnostics, &rejected.sources);
     }
-    for (whose, failure) in plain_failures(workspace) {
+    for (whose, failure) in other_failures(workspace).filter(|(_, failure)| failure.rejected.is_none()) {
         let help: Vec<&str> =
             failure.help.iter().map(String::as_str).filter(|help| !help.is_empty()).collect();
         let problem = Diagnostic::error(UNIT_CODE, format!("{whose}: {}", failure.message));
@@ -108,12 +108,14 @@ pub(in crate::cli) fn all_problems(workspace: &Workspace) -> (Vec<Diagnostic>, S
 /// Code of a failure that has no place in a file, as in the reports of plans.
 const UNIT_CODE: &str = "unit";
 
-/// Returns the failures without a location, of selected units and of directories that cannot be read, each with its name.
-fn plain_failures(workspace: &Workspace) -> impl Iterator<Item = (String, &CliFailure)> {
-    let units = workspace.selected_units();
-    let units = units.filter_map(|(_, one)| Some((one.unit.name.to_string(), one.loaded.as_ref().err()?)));
-    let unreadable = workspace.unreadable.iter().map(|one| (one.directory.to_string(), &one.failure));
-    units.chain(unreadable).filter(|(_, failure)| failure.rejected.is_none())
+/// Returns the failures that are not among the problems of the selected units, each with the name of its unit or directory:
+/// those of units without a location, and those of directories that cannot be read.
+fn other_failures(workspace: &Workspace) -> impl Iterator<Item = (String, &CliFailure)> {
+    let plain = workspace.selected_units().filter_map(|(_, one)| {
+        let failure = one.loaded.as_ref().err().filter(|failure| failure.rejected.is_none())?;
+        Some((one.unit.name.to_string(), failure))
+    });
+    plain.chain(workspace.unreadable.iter().map(|one| (one.directory.to_string(), &one.failure)))
 }
 
 /// Prints the problems of the selected units, the directories that cannot be read, and failures without a location.
@@ -124,11 +126,7 @@ pub(in crate::cli) fn report_problems(ui: Ui, workspace: &Workspace) -> bool {
         failed |= problems.diagnostics.iter().any(|problem| problem.severity == Severity::Error);
         print_diagnostics(ui, &problems.diagnostics, problems.sources);
     }
-    for rejected in workspace.unreadable.iter().filter_map(|one| one.failure.rejected.as_deref()) {
-        failed = true;
-        print_diagnostics(ui, &rejected.diagnostics, &rejected.sources);
-    }
-    for (whose, failure) in plain_failures(workspace) {
+    for (whose, failure) in other_failures(workspace) {
         failed = true;
         print_failure(ui, &whose, failure);
     }

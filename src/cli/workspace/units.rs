@@ -378,18 +378,8 @@ pub(super) fn load_units(
     (root, directory, header): (&Path, &Name, &StackHeader),
     load: &mut dyn FnMut(&Settings) -> Result<LoadedStack, CliFailure>,
 ) -> Result<Vec<WorkspaceUnit>, CliFailure> {
-    let has_environments = !header.environments.is_empty();
-    let default = BTreeSet::from([Name::new_static("default")]);
-    let environments = if has_environments { &header.environments } else { &default };
-    let mut units = Vec::with_capacity(environments.len());
-    for environment in environments {
-        let unit = Unit {
-            name: UnitName { stack: header.name.clone(), environment: environment.clone() },
-            directory: directory.clone(),
-            has_environments,
-            is_removed: false,
-            upstream: Vec::new(),
-        };
+    let mut units = Vec::with_capacity(header.environments.len());
+    for unit in repository_walk::units_of(header, directory) {
         let declares = |name: &str| header.variables.contains(name);
         let settings = sources
             .merge_for_unit(command, root, &unit, declares)

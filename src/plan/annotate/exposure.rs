@@ -181,14 +181,13 @@ fn is_exposed(
         }
         ExposureCheck::LeftAt { attribute, value } => {
             let written = subject.block.and_then(|block| block.attributes.get(attribute));
-            let (is_written, is_shown) = (written.is_some(), |live: &Value| *live == value.value());
             // A stack that writes this value says so on purpose; one that writes another is exposed while it is not applied.
             let is_intended = written.is_some_and(|setting| {
                 setting.expression.known_value().is_none_or(|written| *written == value.value())
             });
+            let is_default = |live: &Value| written.is_none() && *live == Value::Null;
             !is_intended
-                && value_of(attribute)
-                    .is_some_and(|live| is_shown(&live) || (!is_written && live == Value::Null))
+                && value_of(attribute).is_some_and(|live| live == value.value() || is_default(&live))
         }
     }
 }

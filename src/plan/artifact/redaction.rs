@@ -11,11 +11,11 @@ use crate::plan::model::resource_values::PlanValues;
 /// Returns a text in which the secrets of this run are redacted; the same text without any.
 type RedactText<'r> = &'r dyn Fn(&str) -> String;
 
-/// Returns a plan that repeats no secret from a live object.
+/// Returns a plan that repeats no secret from a live object, and redacts the values of all resources, too.
 #[must_use]
-pub fn redact_plan(plan: Plan, redact: RedactText<'_>) -> Plan {
-    let mut plan = redact_outputs(plan, redact);
-    let mut has_changed = false;
+pub fn redact_plan(mut plan: Plan, values: &mut PlanValues, redact: RedactText<'_>) -> Plan {
+    redact_values(values, redact);
+    let mut has_changed = redact_outputs(&mut plan, redact);
     for change in &mut plan.changes {
         has_changed |= redact_change(change, redact);
     }
@@ -39,9 +39,9 @@ pub fn redact_plan(plan: Plan, redact: RedactText<'_>) -> Plan {
     if has_changed { with_fingerprint(plan) } else { plan }
 }
 
-/// Returns a plan whose outputs contain no text that `redact` replaces: a live value may repeat a secret, which an apply does
-/// not record either. An output that is the recorded one then does not change.
-fn redact_outputs(mut plan: Plan, redact: RedactText<'_>) -> Plan {
+/// Redacts the outputs: a live value may repeat a secret, which an apply does not record either. An output that is the
+/// recorded one then does not change. Returns whether there was such a value.
+fn redact_outputs(plan: &mut Plan, redact: RedactText<'_>) -> bool {
     let mut has_changed = false;
     for output in plan.planned_outputs.iter_mut().filter(|output| output.is_live) {
         let Some(after) = &output.after else { continue };
@@ -56,11 +56,11 @@ fn redact_outputs(mut plan: Plan, redact: RedactText<'_>) -> Plan {
         }
         output.after = Some(redacted);
     }
-    if has_changed { with_fingerprint(plan) } else { plan }
+    has_changed
 }
 
 /// Replaces live values that repeat a secret in the values of all resources.
-pub fn redact_values(values: &mut PlanValues, redact: RedactText<'_>) {
+fn redact_values(values: &mut PlanValues, redact: RedactText<'_>) {
     let all = values.resources.values_mut();
     let objects = all.flat_map(|resource| resource.before.iter_mut().chain(&mut resource.after));
     objects.for_each(|attributes: &mut Attributes| {

@@ -18,7 +18,7 @@ pub(super) use crate::report::groups::{affects_users, is_dangerous};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::named_ids::named_values;
-use crate::report::text::phrases::{self, DUE_NOW, DueStatement, WAS_DUE};
+use crate::report::text::phrases::{self, DueStatement};
 use crate::report::text::policy_results::{PolicyGroup, ShownResult};
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
@@ -178,8 +178,8 @@ impl<'a> PlanReview<'a> {
     /// Returns what the report says is due at once: after an apply, what was due for the steps that were made.
     pub(super) fn due(&self) -> DueStatement {
         match self.run_report() {
-            Some(ran) => DueStatement { label: WAS_DUE, total: ran.due(self.plan) },
-            None => DueStatement { label: DUE_NOW, total: self.plan.cost.due },
+            Some(ran) => DueStatement::of_apply(ran.due(self.plan)),
+            None => DueStatement::of_plan(self.plan.cost.due),
         }
     }
 

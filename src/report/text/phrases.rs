@@ -60,18 +60,24 @@ pub fn bill_change(delta: Decimal, unpriced: usize) -> String {
 #[derive(Debug, Clone, Copy)]
 pub struct DueStatement {
     /// What the amount is, as the beginning of a line.
-    pub label: &'static str,
+    label: &'static str,
     /// The amount.
     pub total: DueTotal,
 }
 
-/// Label of what an apply would cost at once.
-pub const DUE_NOW: &str = "due now";
-
-/// Label of what the steps of an apply cost at once.
-pub const WAS_DUE: &str = "was due";
-
 impl DueStatement {
+    /// Returns what an apply costs at once.
+    #[must_use]
+    pub const fn of_plan(total: DueTotal) -> Self {
+        Self { label: "due now", total }
+    }
+
+    /// Returns what the steps of an apply cost at once.
+    #[must_use]
+    pub const fn of_apply(total: DueTotal) -> Self {
+        Self { label: "was due", total }
+    }
+
     /// Returns the parts of a line: the amount, and the count of those that are not known; empty if nothing is due.
     #[must_use]
     pub fn facts(&self) -> Vec<String> {

@@ -17,7 +17,7 @@ use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
-use crate::report::text::phrases::{DUE_NOW, DueStatement, WAS_DUE};
+use crate::report::text::phrases::{self, DueStatement};
 use crate::report::units::accounts::UnitsDrift;
 use crate::report::units::title::UnitsTitle;
 use crate::workspace::combined::has_work;
@@ -129,6 +129,13 @@ impl<'a> UnitReview<'a> {
         let speaks = |result: &PolicyResult| result.verdict >= PolicyStatus::Unknown && !result.is_default;
         self.status == UnitStatus::Unchanged
             && !self.plan.is_some_and(|plan| plan.policy.iter().any(speaks))
+    }
+
+    /// Returns the change of its monthly bill in USD; `None` without a plan.
+    #[must_use]
+    pub fn bill_change(&self) -> Option<String> {
+        let cost = &self.plan?.cost;
+        Some(phrases::bill_change(cost.monthly_after - cost.monthly_before, cost.unpriced))
     }
 
     /// Returns how many outputs its plan changes.
@@ -246,8 +253,8 @@ impl<'a> UnitsReview<'a> {
     pub fn due(&self) -> DueStatement {
         let runs = self.units.iter().filter_map(|unit| Some(unit.run?.due(unit.plan?)));
         match runs.reduce(DueTotal::merge) {
-            Some(total) => DueStatement { label: WAS_DUE, total },
-            None => DueStatement { label: DUE_NOW, total: self.cost().due },
+            Some(total) => DueStatement::of_apply(total),
+            None => DueStatement::of_plan(self.cost().due),
         }
     }
 

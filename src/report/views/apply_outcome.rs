@@ -4,7 +4,7 @@ use crate::apply::event::{ApiError, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::due::DueTotal;
 use crate::report::text::page::{TextLine, TextPage};
-use crate::report::text::phrases;
+use crate::report::text::phrases::{self, DueStatement};
 use crate::report::text::policy_results::add_policy_outcomes;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
@@ -211,9 +211,9 @@ pub struct OutcomeFooter<'a> {
 pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     page.add_line(outcome_headline(outcome, ending, style));
-    if let Some((amount, unknown)) = phrases::due_total(&ending.due) {
-        let unknown = if unknown.is_empty() { unknown } else { format!(", {unknown}") };
-        page.add_line(TextLine::indent(2).push_text(format!("was due: {amount}{unknown}")).continue_at(11));
+    let due = DueStatement::of_apply(ending.due).facts();
+    if !due.is_empty() {
+        page.add_line(TextLine::indent(2).push_text(due.join(", ")).continue_at(11));
     }
     for (address, error) in &outcome.failed {
         let occasion = if ending.destroys { FailureContext::Destroy } else { FailureContext::Apply };

@@ -226,10 +226,7 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
     text.push_str("| | unit | create | update | replace | delete | outputs | $/mo | |\n|---|---|---:|---:|---:|---:|---:|---:|---|\n");
     for unit in shown.iter().take(MAX_UNIT_ROWS) {
         let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
-        let price = unit.plan.map(|plan| {
-            let delta = plan.cost.monthly_after - plan.cost.monthly_before;
-            phrases::bill_change(delta, plan.cost.unpriced)
-        });
+        let price = unit.bill_change();
         let why = unit.failure.map(|why| markdown::escape_text(why.message)).unwrap_or_default();
         let _ = writeln!(
             text,

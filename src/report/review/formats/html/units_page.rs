@@ -302,10 +302,6 @@ fn table_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
         let name = escape_text(&unit.name.to_string());
         let upstream: Vec<String> =
             unit.upstream.iter().map(|above| escape_text(&above.to_string())).collect();
-        let price = unit.plan.map(|plan| {
-            let delta = plan.cost.monthly_after - plan.cost.monthly_before;
-            phrases::bill_change(delta, plan.cost.unpriced)
-        });
         html! {
             tr {
                 th scope="row" {
@@ -317,7 +313,7 @@ fn table_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
                 td { (unit.status.as_text()) }
                 @for action in COUNTED { td.number { (counts.get(action)) } }
                 td.number { (unit.output_count()) }
-                td.number { @if let Some(price) = price { (price) } }
+                td.number { @if let Some(price) = unit.bill_change() { (price) } }
                 td.quiet { (upstream.join(", ")) }
             }
         }
