@@ -213,3 +213,26 @@ fn a_report_of_a_check_has_what_has_no_place_in_a_file() {
     let junit = read("r.xml");
     assert!(junit.contains("failures=\"0\"") && junit.contains("<system-out>"), "{junit}");
 }
+
+#[test]
+fn a_command_over_units_that_all_failed_never_succeeds() {
+    // No cloud is configured: a wrong setting of each unit.
+    let case = repository();
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    for command in [
+        "plan --all",
+        "plan --all --destroy",
+        "drift --all",
+        "apply --all -e prod --yes",
+        "ls --all",
+        "cost --all",
+    ] {
+        let run = case.fails(64, command);
+        run.says(&["no cloud is configured"]);
+        assert!(!run.all().contains("next: "), "{command}: {}", run.all());
+    }
+    case.fails(64, &format!("destroy --all --yes --confirm {root}")).says(&["no cloud is configured"]);
+    let json = case.fails(64, "plan --all --output json").json();
+    let exits: Vec<_> = json["units"].as_array().unwrap().iter().map(|unit| unit["exit"].clone()).collect();
+    assert_eq!(exits, [64, 64, 64, 64]);
+}

@@ -132,27 +132,41 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code of an apply of many units: the first one that a unit has, in a fixed order; or that a part was
-    /// applied, if anything was and not everything is done.
+    /// Codes of a command over many units, from the one that counts most: errors, then refusals, then what was found.
+    const WORST_FIRST: &[Self] = &[
+        Self::Interrupted,
+        Self::Failed,
+        Self::Usage,
+        Self::Refused,
+        Self::OutOfDate,
+        Self::Blocked,
+        Self::Locked,
+        Self::Partly,
+        Self::Changes,
+        Self::Drift,
+    ];
+
+    /// Returns the position of a code among those of many units, from 0 for the one that counts most. The code of a job
+    /// is that of no unit, so it counts as an error.
     #[must_use]
-    pub fn of_units(units: &[Self], has_applied: bool) -> Self {
-        const ORDER: &[Exit] = &[
-            Exit::Interrupted,
-            Exit::Failed,
-            Exit::Refused,
-            Exit::OutOfDate,
-            Exit::Blocked,
-            Exit::Locked,
-            Exit::Partly,
-        ];
-        let exit = Self::first_of(ORDER, units);
-        if has_applied && exit != Self::Done { Self::Partly } else { exit }
+    pub fn rank(self) -> usize {
+        let unit = if matches!(self, Self::Job(_)) { Self::Failed } else { self };
+        Self::WORST_FIRST.iter().position(|known| *known == unit).unwrap_or(Self::WORST_FIRST.len())
     }
 
-    /// Returns the exit code of a command over many units: the first of `order` that a unit has; success if none has one.
+    /// Returns the exit code of a command over many units: the one that counts most; success without units.
     #[must_use]
-    pub fn first_of(order: &[Self], units: &[Self]) -> Self {
-        order.iter().copied().find(|exit| units.contains(exit)).unwrap_or(Self::Done)
+    pub fn of_units(units: &[Self]) -> Self {
+        let worst = units.iter().copied().min_by_key(|exit| exit.rank()).unwrap_or(Self::Done);
+        if matches!(worst, Self::Job(_)) { Self::Failed } else { worst }
+    }
+
+    /// Returns the exit code of an apply of many units: that a part was applied, if anything was and not everything is done;
+    /// else the code that counts most.
+    #[must_use]
+    pub fn of_applied_units(units: &[Self], has_applied: bool) -> Self {
+        let exit = Self::of_units(units);
+        if has_applied && exit != Self::Done { Self::Partly } else { exit }
     }
 
     /// Returns the exit code for a command line that was not run: success for help and version.
@@ -310,6 +324,25 @@ mod tests {
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 64, 130]);
         let meanings: std::collections::BTreeSet<_> = Exit::ALL.map(Exit::meaning).into();
         assert_eq!(meanings.len(), Exit::ALL.len());
+    }
+
+    #[test]
+    fn a_unit_that_is_not_done_never_ends_as_done() {
+        let all = Exit::ALL.into_iter().chain([Exit::Job(1), Exit::Job(200)]);
+        for exit in all {
+            for units in [vec![exit], vec![Exit::Done, exit], vec![exit, Exit::Done, Exit::Done]] {
+                assert_eq!(Exit::of_units(&units) == Exit::Done, exit == Exit::Done, "{units:?}");
+                let applied = Exit::of_applied_units(&units, true);
+                assert_eq!(applied, if exit == Exit::Done { Exit::Done } else { Exit::Partly });
+            }
+        }
+        assert_eq!(Exit::of_units(&[]), Exit::Done);
+        let order = [130, 1, 64, 7, 5, 4, 8, 6, 2, 3, 0];
+        assert_eq!(
+            Exit::WORST_FIRST.iter().chain([&Exit::Done]).map(|exit| exit.code()).collect::<Vec<_>>(),
+            order
+        );
+        assert_eq!(Exit::of_units(&[Exit::Blocked, Exit::Usage, Exit::Changes]), Exit::Usage);
     }
 
     #[test]

@@ -12,17 +12,6 @@ use crate::cli::process::output::Ui;
 use crate::model::address::Name;
 use crate::report::json::{self, ResultStatus, UnitResult};
 
-/// Codes of a command over many units in which nothing is applied, the first one that a unit has counts.
-const EXITS: &[Exit] = &[
-    Exit::Interrupted,
-    Exit::Failed,
-    Exit::Refused,
-    Exit::OutOfDate,
-    Exit::Blocked,
-    Exit::Locked,
-    Exit::Usage,
-];
-
 /// The result of a command for one unit, or for one stack if environments make no difference.
 pub(in crate::cli) struct UnitOutput<'w, R> {
     /// Name of the stack; `None` if its files cannot be read.
@@ -82,16 +71,15 @@ pub(in crate::cli) fn selected_stacks(workspace: &Workspace) -> Vec<(&Name, &Nam
 
 /// Sorts results worst first, and by name.
 pub(in crate::cli) fn sort_worst_first<R>(outputs: &mut [UnitOutput<'_, R>]) {
-    let rank = |exit: Exit| EXITS.iter().position(|known| *known == exit).unwrap_or(EXITS.len());
     outputs.sort_by_cached_key(|output| {
         let status = output.result.as_ref().map_or(ResultStatus::Failed, |(_, status, _)| *status);
-        (rank(output.exit()), status, output.display_name())
+        (output.exit().rank(), status, output.display_name())
     });
 }
 
 /// Returns the exit code of all results together.
 pub(in crate::cli) fn exit_of<R>(outputs: &[UnitOutput<'_, R>]) -> Exit {
-    Exit::first_of(EXITS, &outputs.iter().map(UnitOutput::exit).collect::<Vec<_>>())
+    Exit::of_units(&outputs.iter().map(UnitOutput::exit).collect::<Vec<_>>())
 }
 
 /// Returns how many results are missing or say that something is wrong.

@@ -107,7 +107,7 @@ pub(super) fn finish(
     }
     let mut exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
     exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
-    Exit::of_units(&exits, has_applied)
+    Exit::of_applied_units(&exits, has_applied)
 }
 
 /// Returns what the phases of each unit did together, with the unit's exit code.

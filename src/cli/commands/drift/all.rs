@@ -34,9 +34,6 @@ pub(super) struct UnitsDriftRequest<'a> {
     pub(super) looked_at: fn(&Plan) -> Plan,
 }
 
-/// Codes of a drift check of many units, the first one that a unit has counts.
-const DRIFT_EXITS: &[Exit] = &[Exit::Failed, Exit::Refused, Exit::Blocked, Exit::Drift];
-
 /// Compares the live objects of the selected units with their ledgers, and the objects of their accounts with all ledgers.
 ///
 /// # Errors
@@ -77,14 +74,10 @@ pub(super) async fn check_all(
         print_pages(session, &workspace, &shown, &outcomes);
         session.ui.write_result(&accounts_page(&found, session.ui.verbose, session.ui.style));
     }
-    // Also beside a document, which has no unit for such a directory.
-    for unreadable in &workspace.unreadable {
-        problems::print_failure(session.ui, &unreadable.directory, &unreadable.failure);
-    }
     review::print_left_out(session.ui, &workspace);
-    let unreadable = workspace.unreadable.iter().map(|unreadable| unreadable.failure.exit);
+    let unreadable = workspace.misses_stacks().then_some(Exit::Failed);
     let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).chain(unreadable).collect();
-    Ok(Exit::first_of(DRIFT_EXITS, &exits))
+    Ok(Exit::of_units(&exits))
 }
 
 /// Returns the units that are not applied as configured. The plans must still have their changes.
@@ -143,11 +136,14 @@ fn print_pages(
         .filter_map(|one| Some((&workspace.units[one.number].unit.name, one.failure.as_ref()?)))
         .collect();
     for unit in shown.units() {
-        if let Some(failure) = failures.get(unit.name) {
+        if let Some(failure) = unit.name.unit().and_then(|name| failures.get(name)) {
             problems::print_failure(session.ui, &unit.name.to_string(), failure);
         } else if let Some(found) = unit_drift(shown, unit, &memory) {
             let found = DriftReport { verbose: session.ui.verbose, ..found };
             session.ui.write_result(&drift::drift_page(&found, session.ui.style));
         }
+    }
+    for unreadable in &workspace.unreadable {
+        problems::print_failure(session.ui, &unreadable.directory, &unreadable.failure);
     }
 }

@@ -40,9 +40,6 @@ pub(super) struct UnitsPlanRequest<'a> {
     pub(super) reports: &'a [ReportTarget],
 }
 
-/// Codes of a plan of many units, the first one that a unit has counts.
-const PLAN_EXITS: &[Exit] = &[Exit::Failed, Exit::Refused, Exit::Blocked, Exit::Changes];
-
 /// Plans the selected units and shows their plans.
 ///
 /// # Errors
@@ -90,8 +87,8 @@ pub(super) async fn plan_all(
     review::show_units(session.ui, &workspace, &planned, &shown);
     review::print_left_out(session.ui, &workspace);
     review::print_left_out_readers(session.ui, &planned);
-    let exit = Exit::first_of(PLAN_EXITS, &exits);
-    let is_open = !matches!(exit, Exit::Failed | Exit::Refused | Exit::Blocked);
+    let exit = Exit::of_units(&exits);
+    let is_open = matches!(exit, Exit::Done | Exit::Changes);
     let with_key = key_rights::apply_condition(shown.plans());
     if let Some(directory) = request.file {
         let directory = stack_files::display_path(directory);

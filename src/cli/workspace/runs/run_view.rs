@@ -127,7 +127,7 @@ fn run_exit(run: &RunRow, units: &[RunUnit]) -> Exit {
         })
         .collect();
     let exits = if exits.is_empty() && run.canceled { vec![Exit::Interrupted] } else { exits };
-    Exit::of_units(&exits, has_applied)
+    Exit::of_applied_units(&exits, has_applied)
 }
 
 /// Returns the exit code of a number that a worker stored.
