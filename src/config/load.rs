@@ -3,7 +3,7 @@
 //! leaves this file contains a secret or the content of a variable file.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::check::config::{CheckedParts, check_config};
 use super::check::{self, unused};
@@ -11,11 +11,12 @@ use super::codes;
 use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
 use super::diagnostics::variable_files::VariableFileRedactor;
+use super::input::config_path::ConfigPath;
 use super::input::gather::read_own_files;
 use super::input::parsed_files::{ParsedFiles, parse_files};
 use super::input::redact_sources;
 use super::input::request::{FilesRef, LoadRequest};
-use super::merge::blocks::{merge_documents, merge_environments};
+use super::merge::blocks::{NamedEntries, merge_documents, merge_environments};
 use super::merge::config::{MergedConfig, merge_config};
 use super::merge::header::{self, choose_environment, resolve_header};
 use super::merge::overrides::{self, AppliedOverrides, Overrides};
@@ -23,14 +24,16 @@ use super::resolve::context::evaluator::ConfigContext;
 use super::resolve::context::resolved::ResolvedConfig;
 use super::resolve::stack::resolve_config;
 use super::resolve::untyped_values::resolve_untyped;
+use super::resolve::values::data_sources::written_stack;
 use super::resolve::values::variables::VariableSources;
 use super::stack::digest;
-use super::stack::model::Stack;
+use super::stack::model::{OtherStack, Stack};
+use super::syntax::document::DocumentEntry;
 use super::syntax::parse_cache::ParseCache;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::schema::Registry;
-use crate::model::source::{Source, Sources, Span};
+use crate::model::source::{Source, SourceLocation, Sources, Span};
 
 /// Diagnostics of a configuration with errors; it yields no stack.
 #[derive(Debug, Clone)]
@@ -380,7 +383,8 @@ pub enum DirectoryContents {
 /// Returns what the stack files of a directory are, without resolving them; has the inputs of `read_header`.
 #[must_use]
 pub fn inspect_directory(registry: Registry, sources: &Sources, read: FilesRef<'_>) -> DirectoryContents {
-    let Ok(documents) = read_own_files(registry, &mut sources.clone(), read) else {
+    let mut sources = sources.clone();
+    let Ok(documents) = read_own_files(registry, &mut sources, read) else {
         return DirectoryContents::Invalid;
     };
     let quiet = DiagnosticCollector::default();
@@ -400,10 +404,36 @@ pub fn inspect_directory(registry: Registry, sources: &Sources, read: FilesRef<'
         environments: merged.environments.keys().cloned().collect(),
         confirmed: header::environments_confirmed_by_name(&merged.environments),
         variables: merged.vars.keys().cloned().collect(),
-        reads_stacks: !merged.stacks.is_empty(),
+        stacks: header_stacks(&merged.stacks, &sources, read),
         has_moves: !merged.moved.is_empty(),
         default: chosen.environment.name,
     }))
+}
+
+/// Returns the other stacks that a stack names; an entry with a problem is absent.
+fn header_stacks(
+    stacks: &NamedEntries<'_>,
+    sources: &Sources,
+    read: FilesRef<'_>,
+) -> BTreeMap<Name, HeaderStack> {
+    let place = ConfigPath::new(read.path_from_root());
+    let named = |(name, entry): (&Name, &&DocumentEntry)| {
+        let OtherStack { directory, environment, span, .. } = written_stack(entry, &place).ok()?;
+        let source = sources.location_of(span)?;
+        Some((name.clone(), HeaderStack { directory, environment, source }))
+    };
+    stacks.iter().filter_map(named).collect()
+}
+
+/// Another stack whose outputs a stack may read. Which ones is known only when the stack is resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderStack {
+    /// Its directory, from the root within which configuration is shared.
+    pub directory: Name,
+    /// Environment whose outputs are read; `None` for the one of the same name, or the only one.
+    pub environment: Option<Name>,
+    /// Where the stack names it.
+    pub source: SourceLocation,
 }
 
 /// Header of a stack, which commands need before they know the environment or the values of variables.
@@ -419,8 +449,8 @@ pub struct StackHeader {
     pub confirmed: BTreeSet<Name>,
     /// Names of all declared variables.
     pub variables: BTreeSet<Name>,
-    /// Whether it reads outputs of other stacks.
-    pub reads_stacks: bool,
+    /// Other stacks whose outputs it reads, by their names in this one; those that are named as they should be.
+    pub stacks: BTreeMap<Name, HeaderStack>,
     /// Whether it has `moved` entries.
     pub has_moves: bool,
     /// Name of the environment that is chosen if none is requested: `default` for a stack without environments,

@@ -123,7 +123,7 @@ mod tests {
         let edge = |other: &&str| UpstreamUnit {
             alias: (*other).into(),
             unit: name(other),
-            reads: BTreeSet::new(),
+            reads: Some(BTreeSet::new()),
             source: source.clone(),
         };
         Unit {

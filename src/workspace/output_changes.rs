@@ -2,7 +2,7 @@
 //! outputs, the ledger, and the units of the repository. Out: whether a reader of an output would get another value, or one
 //! that is not known; and a plan that names the readers, and is blocked if it removes what one of them reads. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::unit::{Unit, UnitName};
 use crate::ledger::state::ledger::Ledger;
@@ -12,7 +12,7 @@ use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-use crate::plan::model::output::{OutputAction, PlannedOutput};
+use crate::plan::model::output::OutputAction;
 
 /// Returns whether an output changes, or may change: its planned value is unknown, or not the one in the ledger. A secret
 /// is compared with the one that the ledger keeps; one that is withheld from this run counts as unchanged.
@@ -30,39 +30,54 @@ pub fn is_changed(name: &Name, planned: &Attributes, ledger: &Ledger) -> bool {
     }
 }
 
-/// Returns the plan of a unit with the units that read each of its outputs. An output that is removed and that a unit reads
-/// blocks it; in a destroy, the units themselves are checked.
+/// Returns the plan of a unit with the units that read each of its outputs, or may read it because what they read is not
+/// known. An output that is removed and that a unit reads blocks it, and so does one while a stack cannot be read, in one of
+/// the directories `unreadable`; in a destroy, the units themselves are checked.
 #[must_use]
-pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit]) -> Plan {
+pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit], unreadable: &[&Name]) -> Plan {
+    let mut blockers = Vec::new();
     for output in &mut plan.planned_outputs {
-        let reads = |unit: &&Unit| {
-            unit.upstream.iter().any(|edge| edge.unit == *name && edge.reads.contains(&output.name))
-        };
-        let readers: BTreeSet<Name> =
-            units.iter().copied().filter(reads).map(|unit| Name::new(unit.name.to_string())).collect();
-        output.readers = readers.into_iter().collect();
+        let edges = units.iter().flat_map(|unit| unit.upstream.iter().map(|edge| (&unit.name, edge)));
+        let reading = edges.filter(|(_, edge)| edge.unit == *name && edge.may_read(&output.name));
+        // Whether each is known to read it.
+        let readers: BTreeMap<Name, bool> =
+            reading.map(|(unit, edge)| (Name::new(unit.to_string()), edge.reads.is_some())).collect();
+        output.readers = readers.keys().cloned().collect();
+        let is_read = !(readers.is_empty() && unreadable.is_empty());
+        if output.action() == OutputAction::Remove && is_read && !plan.base.destroy {
+            blockers.push(removed_output_blocker(&output.name, &readers, unreadable));
+        }
     }
-    let is_taken = |output: &&PlannedOutput| {
-        output.action() == OutputAction::Remove && !output.readers.is_empty() && !plan.base.destroy
-    };
-    let blockers: Vec<Blocker> =
-        plan.output_changes().filter(is_taken).map(removed_output_blocker).collect();
     with_blockers(plan, blockers)
 }
 
-fn removed_output_blocker(output: &PlannedOutput) -> Blocker {
-    let readers: Vec<&str> = output.readers.iter().map(Name::as_str).collect();
-    let (verb, stacks) =
-        if readers.len() == 1 { ("reads", "that stack") } else { ("read", "these stacks") };
+fn removed_output_blocker(output: &Name, readers: &BTreeMap<Name, bool>, unreadable: &[&Name]) -> Blocker {
+    let of = |is_known: bool| {
+        readers.iter().filter(|(_, known)| **known == is_known).map(|(name, _)| name.as_str()).collect()
+    };
+    let (known, possible): (Vec<&str>, Vec<&str>) = (of(true), of(false));
+    let mut clauses = Vec::new();
+    if !known.is_empty() {
+        let verb = if known.len() == 1 { "reads" } else { "read" };
+        clauses.push(format!("{} still {verb} it", known.join(", ")));
+    }
+    if !possible.is_empty() {
+        clauses.push(format!("{}, whose configuration has errors, may read it", possible.join(", ")));
+    }
+    if !unreadable.is_empty() {
+        let directories: Vec<String> = unreadable.iter().map(|one| format!("`{one}`")).collect();
+        clauses.push(format!("the stack in {}, which cannot be read, may read it", directories.join(", ")));
+    }
+    let stacks = if readers.len() + unreadable.len() == 1 { "that stack" } else { "these stacks" };
+    let has_errors = !(possible.is_empty() && unreadable.is_empty());
+    let correct = if has_errors { " Correct the errors: stead validate --all." } else { "" };
     Blocker {
         code: OUTPUT_READ.code.into(),
         address: None,
-        text: format!(
-            "The output `{}` would be removed, and {} still {verb} it.",
-            output.name,
-            readers.join(", ")
+        text: format!("The output `{output}` would be removed, and {}.", clauses.join("; ")),
+        help: format!(
+            "Keep the output under `outputs`; or remove what reads it from {stacks} first.{correct}"
         ),
-        help: format!("Keep the output under `outputs`; or remove what reads it from {stacks} first."),
         source: None,
     }
 }

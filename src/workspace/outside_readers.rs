@@ -1,6 +1,7 @@
-//! Units that are not selected, and that use what a selected one deletes. In: the graph, the ledgers of the units that are
-//! not selected, and the plans of those that are. Out: by unit, who still uses it and how. A unit uses an object if its
-//! ledger has the object's id; it reads outputs if its files say so, and it still has objects. Pure.
+//! Units without a plan, and that use what a planned one deletes: those that are not selected, and those whose configuration
+//! has errors. In: the graph, the ledgers of the units without a plan, and the plans of the others. Out: by unit, who still
+//! uses it and how. A unit uses an object if its ledger has the object's id; it reads outputs if its files say so, and it
+//! still has objects. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Operation;
 
-/// The units that are not selected.
+/// The units without a plan.
 #[derive(Debug, Clone, Default)]
 pub struct OutsideUnits<'a> {
     /// Their ledgers, those of units that were never applied without one.
@@ -28,7 +29,7 @@ pub struct OutsideUnits<'a> {
     pub forced: BTreeSet<usize>,
 }
 
-/// How a unit that is not selected uses a selected one.
+/// How a unit without a plan uses a planned one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutsideUse {
     /// The first address uses the second one, of the selected unit.
@@ -39,7 +40,7 @@ pub enum OutsideUse {
     Unread,
 }
 
-/// A unit that is not selected, and how it uses a selected one.
+/// A unit without a plan, and how it uses a planned one.
 pub type OutsideReader = (usize, OutsideUse);
 
 impl OutsideUnits<'_> {
@@ -118,43 +119,66 @@ fn visit_texts(value: &Value, take: &mut impl FnMut(&str)) {
     }
 }
 
+/// A unit without a plan, as the blockers name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideUnit {
+    /// Its name.
+    pub name: UnitName,
+    /// Whether it is selected, and has no plan because its configuration has errors.
+    pub has_errors: bool,
+}
+
 /// Returns the blockers of the unit `own`, one for each unit that still uses it.
 #[must_use]
 pub fn reader_blockers(
     readers: &[OutsideReader],
-    names: impl Fn(usize) -> UnitName,
+    units: impl Fn(usize) -> OutsideUnit,
     (own, limits, destroy): (&UnitName, &SelectionLimits, bool),
 ) -> Vec<Blocker> {
     let mut blockers: BTreeMap<usize, Blocker> = BTreeMap::new();
     for (unit, how) in readers {
-        let name = names(*unit);
+        let OutsideUnit { name, has_errors } = units(*unit);
+        let who = if has_errors { "whose configuration has errors" } else { "which is not selected" };
         let (address, text) = match how {
             OutsideUse::Object(user, object) => {
-                (Some(object.clone()), format!("{user} of {name}, which is not selected, uses {object}."))
+                (Some(object.clone()), format!("{user} of {name}, {who}, uses {object}."))
             }
             OutsideUse::Outputs(objects) => {
                 let objects = if *objects == 1 { "1 object".into() } else { format!("{objects} objects") };
-                (
-                    None,
-                    format!("{name}, which is not selected, has {objects} and reads outputs of this unit."),
-                )
+                (None, format!("{name}, {who}, has {objects} and reads outputs of this unit."))
             }
-            OutsideUse::Unread => (
-                None,
-                format!(
-                    "{name}, which is not selected, reads outputs of this unit, and its ledger cannot be read."
-                ),
-            ),
+            OutsideUse::Unread => {
+                (None, format!("{name}, {who}, reads outputs of this unit, and its ledger cannot be read."))
+            }
         };
-        let with = if destroy { "Destroy it, too" } else { "Apply it, too" };
-        let select = limits.flags_to_add(own, &name);
+        let remedy = if has_errors {
+            "Correct its errors: stead validate --all.".to_owned()
+        } else {
+            let with = if destroy { "Destroy it, too" } else { "Apply it, too" };
+            format!("{with}: {}.", limits.flags_to_add(own, &name))
+        };
         let help = format!(
-            "{with}: {select}. If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
+            "{remedy} If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
         );
         let blocker = Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None };
         blockers.entry(*unit).or_insert(blocker);
     }
     blockers.into_values().collect()
+}
+
+/// Returns the blocker of a unit that is destroyed while the files of a directory cannot be read: its stack, if it is one, may
+/// use what the unit has.
+#[must_use]
+pub fn unreadable_blocker(directory: &str) -> Blocker {
+    Blocker {
+        code: OUTSIDE_READER.code.into(),
+        address: None,
+        text: format!(
+            "The stack in `{directory}` cannot be read, so whether it uses what this unit has is not known."
+        ),
+        help: "Correct its errors: stead validate --all. Then plan again.".to_owned(),
+        source: None,
+    }
 }
 
 #[cfg(test)]
@@ -202,7 +226,11 @@ mod tests {
 
     #[test]
     fn a_reader_is_named_once_with_the_flag_that_allows_its_loss() {
-        let name = |_: usize| UnitName { stack: "app".into(), environment: "prod".into() };
+        let app = |has_errors: bool| OutsideUnit {
+            name: UnitName { stack: "app".into(), environment: "prod".into() },
+            has_errors,
+        };
+        let name = |_: usize| app(false);
         let object = OutsideUse::Object(Address::new("vm", "web"), Address::new("vpc", "main"));
         let own = UnitName { stack: "net".into(), environment: "prod".into() };
         let limits = SelectionLimits { has_patterns: true, ..SelectionLimits::default() };
@@ -212,6 +240,9 @@ mod tests {
         assert_eq!(blocker.text, "vm.web of app/prod, which is not selected, uses vpc.main.");
         assert!(blocker.help.contains("--force-readers app/prod"), "{}", blocker.help);
         assert!(blocker.help.starts_with("Destroy it, too: --stacks app/prod. If"), "{}", blocker.help);
+        let failed = reader_blockers(&readers, |_| app(true), (&own, &limits, true));
+        assert_eq!(failed[0].text, "vm.web of app/prod, whose configuration has errors, uses vpc.main.");
+        assert!(!failed[0].help.contains("--stacks"), "{}", failed[0].help);
         let help = |limits: SelectionLimits| {
             let blockers = reader_blockers(&readers, name, (&own, &limits, true));
             blockers[0].help.split(". If").next().unwrap_or_default().to_owned()

@@ -127,7 +127,7 @@ mod tests {
                     .map(|above| UpstreamUnit {
                         alias: format!("s{above}").into(),
                         unit: names[above].clone(),
-                        reads: BTreeSet::new(),
+                        reads: Some(BTreeSet::new()),
                         source: source.clone(),
                     })
                     .collect();

@@ -260,7 +260,7 @@ mod tests {
                 let edge = |above: usize| UpstreamUnit {
                     alias: format!("s{above}").into(),
                     unit: name(above),
-                    reads: BTreeSet::new(),
+                    reads: Some(BTreeSet::new()),
                     source: source.clone(),
                 };
                 Unit {

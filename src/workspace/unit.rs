@@ -63,8 +63,16 @@ pub struct UpstreamUnit {
     pub alias: Name,
     /// The unit that has the outputs.
     pub unit: UnitName,
-    /// The outputs that the stack reads.
-    pub reads: BTreeSet<Name>,
+    /// The outputs that the stack reads; `None` if that is not known, since the stack has errors.
+    pub reads: Option<BTreeSet<Name>>,
     /// Where the reading stack names it.
     pub source: SourceLocation,
+}
+
+impl UpstreamUnit {
+    /// Returns whether the stack reads an output, or may read it.
+    #[must_use]
+    pub fn may_read(&self, output: &Name) -> bool {
+        self.reads.as_ref().is_none_or(|reads| reads.contains(output))
+    }
 }

@@ -48,6 +48,41 @@ fn a_destroy_is_refused_while_a_reader_outside_of_the_selection_has_objects() {
 }
 
 #[test]
+fn a_reader_with_errors_still_reads_and_still_uses_objects() {
+    let case = repository();
+    let last = case.cloud().last();
+    // What it needs is missing, and its files say what it reads.
+    case.edit("app/stead.yaml", "stacks:", "vars: { size: { type: string } }\nstacks:");
+    let run = destroy(&case, 4, "--stacks net --force-readers log/default");
+    run.says(&["vm.web of app/default, which is not selected, uses vpc.main."]);
+    let whole = "plan --all --destroy";
+    case.fails(1, whole).says(&["vm.web of app/default, whose configuration has errors, uses vpc.main."]);
+    case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    case.fails(1, "plan --all").says(&["app/default, whose configuration has errors, uses vpc.main."]);
+    case.edit("net/stead.yaml", "10.31.0.0/16", "10.30.0.0/16");
+    case.edit("net/stead.yaml", "vpc_id: $vpc.main, ", "");
+    for plan in ["plan --all --stacks net", "-C net plan"] {
+        case.fails(4, plan).says(&["output_read", "app/default, whose configuration has"]);
+    }
+    case.edit("net/stead.yaml", "outputs: { ", "outputs: { vpc_id: $vpc.main, ");
+    // Without a syntax, it may read anything.
+    case.edit("app/stead.yaml", "stack: app", "  stack: [");
+    destroy(&case, 4, "--stacks net --force-readers log/default").says(&[
+        "outside_reader",
+        "The stack in `app` cannot be read, so whether it uses what this unit has",
+    ]);
+    case.fails(1, whole).says(&["The stack in `app` cannot be read"]);
+    case.edit("net/stead.yaml", "vpc_id: $vpc.main, ", "");
+    for plan in ["plan --all --stacks net", "-C net plan"] {
+        case.fails(4, plan).says(&["output_read", "the stack in `app`, which cannot be read,"]);
+    }
+    // An output that is kept is of no interest to a stack that cannot be read.
+    case.edit("net/stead.yaml", "outputs: { ", "outputs: { vpc_id: $vpc.main, ");
+    case.ok("-C net plan");
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+}
+
+#[test]
 fn an_apply_does_not_replace_what_a_unit_outside_of_the_selection_uses() {
     let case = repository();
     case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");

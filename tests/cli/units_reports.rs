@@ -121,3 +121,43 @@ fn a_set_of_saved_plans_has_the_reports_of_all_units_and_a_worker_has_none() {
     case.fails(64, &format!("apply --all --expect {expected} --join one --report md=out/worker.md"))
         .says(&["a worker writes no reports"]);
 }
+
+#[test]
+fn a_stack_that_cannot_be_read_is_in_every_report() {
+    let case = repository();
+    case.ok("apply --all --yes");
+    // Nothing but the stack that cannot be read is wrong.
+    case.edit("app/stead.yaml", "stack: app", "  stack: [");
+    let app = serde_json::json!([null, null, "app", "failed", 1]);
+    for command in ["plan --all", "drift --all", "apply --all --yes"] {
+        let reports = ["md", "html", "json", "sarif", "junit", "codequality"]
+            .map(|form| format!(" --report {form}=out/all.{form}"))
+            .concat();
+        let run = case.fails(1, &format!("{command}{reports}"));
+        run.says(&["app"]);
+        let md = read(&case, "md");
+        assert!(md.contains("| ⛔ | `app` |") && !md.contains("✅ stead"), "{command}: {md}");
+        assert!(read(&case, "html").contains("data-unit=\"app\""), "{command}");
+        let json: serde_json::Value = serde_json::from_str(&read(&case, "json")).unwrap();
+        let first = &json["units"][0];
+        let keys = ["stack", "environment", "directory", "status", "exit"];
+        assert_eq!(serde_json::json!(keys.map(|key| &first[key])), app, "{command}");
+        assert_eq!(
+            (&json["summary"]["failed"], &json["summary"]["units"]),
+            (&1.into(), &3.into()),
+            "{json}"
+        );
+        assert!(first["error"]["diagnostics"][0]["code"].is_string(), "{first}");
+        let sarif: serde_json::Value = serde_json::from_str(&read(&case, "sarif")).unwrap();
+        let results = sarif["runs"][0]["results"].to_string();
+        assert!(results.contains("app/stead.yaml") && results.contains("app: it has no plan"), "{results}");
+        assert!(read(&case, "codequality").contains("app/stead.yaml"), "{command}");
+        let junit = read(&case, "junit");
+        assert!(junit.contains("name=\"stead app\"") || junit.contains("name=\"app\""), "{junit}");
+    }
+    let json = case.fails(1, "plan --all --output json").json();
+    assert_eq!(json["units"][0]["directory"], "app", "{json}");
+    // A selection of others leaves it out.
+    let json = case.ok("plan --all --stacks data --output json").json();
+    assert_eq!(json["units"].as_array().unwrap().len(), 1, "{json}");
+}

@@ -99,3 +99,21 @@ fn a_link_to_a_directory_with_a_stack_is_named_and_its_stack_is_not_removed() {
     assert!(!run.all().contains("--remove"), "{}", run.all());
     assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
 }
+
+#[test]
+fn a_stack_without_its_name_is_removed_and_one_that_git_ignores_is_named() {
+    let case = repository().emulator();
+    let plan = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    let text = fs::read_to_string(case.path("app/stead.yaml")).unwrap();
+    for text in ["", "volume: { v: { size: 10 } }\n"] {
+        case.write("app/stead.yaml", text);
+        case.fails(4, "plan --all").says(&["removed_unit", "--remove app/prod"]);
+    }
+    case.write("app/stead.yaml", &text);
+    case.ok("plan --all").says(&["No changes"]);
+    case.write(".gitignore", "/app/\n");
+    let run = case.ok("plan --all");
+    run.says(&["`app` is ignored by git, so its stack `app` is no part of the repository"]);
+    assert!(!run.all().contains("--remove"), "{}", run.all());
+}

@@ -169,7 +169,8 @@ impl ReportFiles<'_> {
         }
         let root = repository_root(self.settings.docs_url.as_deref());
         let command = command.map(|command| self.settings.command_line(command));
-        let homes: Vec<String> = review.units().iter().map(|unit| home(unit.name)).collect();
+        let homes: Vec<String> =
+            review.units().iter().map(|unit| unit.name.unit().map(home).unwrap_or_default()).collect();
         let memory = DriftHistoryDiff::default();
         let drifts: Vec<Option<DriftReport<'_>>> =
             review.units().iter().map(|unit| unit_drift(review, unit, &memory)).collect();
@@ -200,7 +201,8 @@ impl ReportFiles<'_> {
                 continue;
             }
             for (position, plan) in &report.plans {
-                let path = unit_path(path, review.units()[*position].name);
+                let Some(name) = review.units()[*position].name.unit() else { continue };
+                let path = unit_path(path, name);
                 write(*format, &path, &format.render_plan(plan))?;
             }
         }
@@ -260,13 +262,13 @@ pub(in crate::cli) fn unit_drift<'a>(
     unit: &UnitReview<'a>,
     memory: &'a DriftHistoryDiff,
 ) -> Option<DriftReport<'a>> {
-    let (found, plan) = (review.drift?, unit.plan?);
+    let (found, plan, name) = (review.drift?, unit.plan?, unit.name.unit()?);
     Some(DriftReport {
-        stack: &unit.name.stack,
-        environment: &unit.name.environment,
+        stack: &name.stack,
+        environment: &name.environment,
         drift: &plan.drift,
         unmanaged: &[],
-        managed: found.managed.get(unit.name).copied().unwrap_or_default(),
+        managed: found.managed.get(name).copied().unwrap_or_default(),
         elsewhere: OtherProjectCounts { by_account: true, ..OtherProjectCounts::default() },
         memory,
         notes: &plan.notes,

@@ -86,18 +86,17 @@ fn has_stack_files(directory: &Path) -> bool {
     has(&names) || names.iter().any(|name| has(&listed(&directory.join(name))))
 }
 
-/// Returns the directories below a repository's root that have a directory `.stead` and no stack files, relative to the root:
-/// a stack may have been in them.
-pub(in crate::cli) fn directories_with_only_ledgers(root: &Path) -> Vec<PathBuf> {
-    let walk = RepositoryWalker::walk(root);
-    let found = walk.into_iter().flat_map(|walk| walk.with_ledgers);
-    found.filter(|(_, has_stack)| !has_stack).map(|(directory, _)| directory).collect()
+/// A directory with a directory `.stead`, in which a stack is, or was.
+pub(in crate::cli) struct LedgerDirectory {
+    /// Its path, relative to the root.
+    pub(in crate::cli) path: PathBuf,
+    /// Whether git ignores it.
+    pub(in crate::cli) is_ignored: bool,
 }
 
-/// Returns all directories below a repository's root that have a directory `.stead`, relative to the root.
-pub(in crate::cli) fn directories_with_ledgers(root: &Path) -> Vec<PathBuf> {
-    let walk = RepositoryWalker::walk(root);
-    walk.into_iter().flat_map(|walk| walk.with_ledgers).map(|(directory, _)| directory).collect()
+/// Returns all directories below a repository's root that have a directory `.stead`.
+pub(in crate::cli) fn directories_with_ledgers(root: &Path) -> Vec<LedgerDirectory> {
+    RepositoryWalker::walk(root).map_or_else(Vec::new, |walk| walk.with_ledgers)
 }
 
 /// Returns a sentence about a link to a directory with stack files.
@@ -138,8 +137,7 @@ struct RepositoryWalker {
     found: Vec<(PathBuf, Option<String>)>,
     /// Links, to whatever.
     links: Vec<PathBuf>,
-    /// Directories with a directory of stead, and whether they have stack files.
-    with_ledgers: Vec<(PathBuf, bool)>,
+    with_ledgers: Vec<LedgerDirectory>,
 }
 
 impl RepositoryWalker {
@@ -152,8 +150,17 @@ impl RepositoryWalker {
         walk.visit(Path::new(""), 0);
         walk.found.sort();
         walk.links.sort();
-        walk.with_ledgers.sort();
+        walk.with_ledgers.sort_by(|one, other| one.path.cmp(&other.path));
         Some(walk)
+    }
+
+    /// Returns whether a directory that is not searched is that of a stack with a ledger, and no other repository.
+    fn is_applied_stack(&self, directory: &Path) -> bool {
+        let listed = self.folder.list_below(directory).unwrap_or_default();
+        let has = |wanted: &dyn Fn(&str) -> bool| {
+            listed.iter().any(|(name, _)| name.to_str().is_some_and(wanted))
+        };
+        has(&|name| name == ".stead") && has(&is_stack_file) && !has(&|name| name == ".git")
     }
 
     fn visit(&mut self, at: &Path, depth: usize) {
@@ -193,8 +200,13 @@ impl RepositoryWalker {
                 has_stack |= !self.ignored.ignores(&path).unwrap_or(false);
             }
             // Ignore patterns for directories are matched against a path inside.
-            if is_directory && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) {
+            if !is_directory {
+                continue;
+            }
+            if !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) {
                 self.visit(&path, depth + 1);
+            } else if self.is_applied_stack(&path) {
+                self.with_ledgers.push(LedgerDirectory { path, is_ignored: true });
             }
         }
         if has_stack {
@@ -203,7 +215,7 @@ impl RepositoryWalker {
             self.found.push((at.to_owned(), reason));
         }
         if has_ledgers {
-            self.with_ledgers.push((at.to_owned(), has_stack));
+            self.with_ledgers.push(LedgerDirectory { path: at.to_owned(), is_ignored: false });
         }
     }
 }

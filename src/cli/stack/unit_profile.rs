@@ -45,7 +45,7 @@ pub(in crate::cli) fn with_profile_of_unit(
             Settings { env, needs_secrets: settings.needs_secrets, said: settings.said, ..merged }
         }
     };
-    if header.reads_stacks || header.has_moves {
+    if !header.stacks.is_empty() || header.has_moves {
         merged.peers = peer_settings(&merged, sources, (&root, &directory), profile)?;
     }
     Ok(merged)

@@ -13,6 +13,7 @@ use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::UPSTREAM;
 use crate::model::live::snapshot::Snapshot;
 use crate::plan::artifact::fingerprint::with_blockers;
@@ -25,7 +26,7 @@ use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
 use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
-use crate::workspace::outside_readers::{OutsideUnits, reader_blockers};
+use crate::workspace::outside_readers::{OutsideUnit, OutsideUnits, reader_blockers, unreadable_blocker};
 use crate::workspace::removed::removal_blocker;
 use crate::workspace::unit::{Unit, UnitName};
 
@@ -57,11 +58,12 @@ pub(super) fn add_blockers(
 /// Adds the units that read each output, and blocks those that remove an output which a unit reads.
 fn add_output_readers(workspace: &Workspace, units: &mut UnitResults) {
     let all: Vec<&Unit> = workspace.units.iter().map(|one| &one.unit).collect();
+    let unreadable: Vec<&Name> = workspace.unreadable.iter().map(|one| &one.directory).collect();
     for (number, result) in units.iter_mut() {
         let Ok(planned) = result else { continue };
         if planned.plan.output_changes().next().is_some() {
             let name = &workspace.units[*number].unit.name;
-            replace_plan(planned, |plan| output_changes::with_readers(plan, name, &all));
+            replace_plan(planned, |plan| output_changes::with_readers(plan, name, &all, &unreadable));
         }
     }
 }
@@ -173,23 +175,25 @@ fn block_dependents(
     }
 }
 
-/// Blocks the units that delete what a unit uses that is not selected, unless the command line names that unit. Readers in
-/// other repositories are not known.
+/// Blocks the units that delete what a unit without a plan uses, unless the command line names that unit; and those that are
+/// destroyed while a stack cannot be read. Readers in other repositories are not known.
 fn block_outside_readers(
     workspace: &Workspace,
     options: &UnitsOptions,
     others: &OtherLedgers,
     units: &mut UnitResults,
 ) {
-    let is_outside = |number: &usize| !units.contains_key(number);
+    let has_plan = |number: &usize| units.get(number).is_some_and(Result::is_ok);
     let is_read = |number: &usize| others.contains_key(number);
     let trusted = |number: &usize| !workspace.units[*number].settings.untrusted;
     let forced = |number: &usize| options.forced_readers.contains(&workspace.units[*number].unit.name);
-    let outside = (0..workspace.units.len()).filter(|number| is_outside(number) && trusted(number));
+    let outside = (0..workspace.units.len()).filter(|number| !has_plan(number) && trusted(number));
     let outside: Vec<usize> = outside.collect();
-    if options.forces_all_readers || outside.is_empty() {
+    if options.forces_all_readers {
         return;
     }
+    let failed: BTreeSet<usize> =
+        outside.iter().copied().filter(|number| units.contains_key(number)).collect();
     let outside = OutsideUnits {
         ledgers: others.iter().map(|(number, ledger)| (*number, ledger.as_ref())).collect(),
         unread: outside.iter().copied().filter(|number| !is_read(number)).collect(),
@@ -199,18 +203,28 @@ fn block_outside_readers(
     let planned = units.iter().filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.plan)));
     let planned: Vec<(usize, &Plan)> = planned.collect();
     let mut found = outside.users_of_removed(planned.iter().copied());
-    for (number, _) in planned.iter().filter(|(_, plan)| destroy && !plan.changes.is_empty()) {
-        let readers = outside.readers_of(&workspace.graph, *number);
-        found.entry(*number).or_default().extend(readers);
-    }
-    for (number, readers) in found {
-        let name = |number: usize| workspace.units[number].unit.name.clone();
-        let own = &workspace.units[number].unit.name;
-        let blockers = reader_blockers(&readers, name, (own, &workspace.limits, destroy));
-        if let Some(Ok(planned)) = units.get_mut(&number) {
-            replace_plan(planned, |plan| with_blockers(plan, blockers));
+    let mut unreadable = Vec::new();
+    for (number, plan) in planned.iter().filter(|(_, plan)| !plan.changes.is_empty()) {
+        if destroy {
+            // A selected unit without a plan blocks what it reads by itself.
+            let readers = outside.readers_of(&workspace.graph, *number).into_iter();
+            found.entry(*number).or_default().extend(readers.filter(|(unit, _)| !failed.contains(unit)));
+        }
+        if plan.base.destroy {
+            let directories = workspace.unreadable.iter().map(|one| unreadable_blocker(&one.directory));
+            unreadable.push((*number, directories.collect()));
         }
     }
+    for (number, readers) in found {
+        let outside = |number: usize| OutsideUnit {
+            name: workspace.units[number].unit.name.clone(),
+            has_errors: failed.contains(&number),
+        };
+        let own = &workspace.units[number].unit.name;
+        let blockers = reader_blockers(&readers, outside, (own, &workspace.limits, destroy));
+        add_unit_blockers([(number, blockers)], units);
+    }
+    add_unit_blockers(unreadable, units);
 }
 
 /// Blocks the units that delete something if they delete more than the limit together. What the command line approves does

@@ -51,17 +51,19 @@ pub(super) fn connect_units(
     problems
 }
 
-/// Returns the upstream units of a unit, and the problems of its `stacks` entries.
+/// Returns the upstream units of a unit, and the problems of its `stacks` entries. A unit that cannot be loaded has those that
+/// its header names: what has errors still reads what it read.
 pub(super) fn upstream_units(
     one: &WorkspaceUnit,
     headers: &BTreeMap<Name, StackHeader>,
 ) -> (Vec<UpstreamUnit>, Vec<Diagnostic>) {
     let (mut upstream, mut problems) = (Vec::new(), Vec::new());
-    let Some(stack) = loaded_stack(one) else { return (upstream, problems) };
+    let Some(stack) = loaded_stack(one) else {
+        let header = headers.get(&one.unit.directory);
+        return (header.map_or(upstream, |header| named_units(&one.unit, header, headers)), problems);
+    };
     for (alias, other) in &stack.stacks {
-        let directory =
-            if other.directory.is_empty() { Name::new_static(".") } else { other.directory.clone() };
-        let Some(header) = headers.get(&directory) else {
+        let Some(header) = header_of(&other.directory, headers) else {
             problems.push(
                 remote_problem(other, "there is no stack in this directory")
                     .detail(format!("`{}` is no directory of a stack in this repository.", other.shown))
@@ -69,53 +71,67 @@ pub(super) fn upstream_units(
             );
             continue;
         };
-        match upstream_environment(&one.unit, other, header) {
-            Ok(environment) => upstream.push(UpstreamUnit {
+        match upstream_environment(&one.unit, other.environment.as_ref(), header) {
+            Some(environment) => upstream.push(UpstreamUnit {
                 alias: alias.clone(),
                 unit: UnitName { stack: header.name.clone(), environment },
-                reads: other.reads.keys().cloned().collect(),
+                reads: Some(other.reads.keys().cloned().collect()),
                 source: location(&one.unit, stack, other),
             }),
-            Err(problem) => problems.push(*problem),
+            None => problems.push(environment_problem(&one.unit, other, header)),
         }
     }
     (upstream, problems)
 }
 
+/// Returns the upstream units that the header of a unit's stack names; which outputs are read is not known.
+fn named_units(unit: &Unit, own: &StackHeader, headers: &BTreeMap<Name, StackHeader>) -> Vec<UpstreamUnit> {
+    let named = own.stacks.iter().filter_map(|(alias, other)| {
+        let header = header_of(&other.directory, headers)?;
+        let environment = upstream_environment(unit, other.environment.as_ref(), header)?;
+        let above = UnitName { stack: header.name.clone(), environment };
+        Some(UpstreamUnit { alias: alias.clone(), unit: above, reads: None, source: other.source.clone() })
+    });
+    named.collect()
+}
+
+/// Returns the header of the stack in a directory, which is empty for the root.
+fn header_of<'h>(directory: &Name, headers: &'h BTreeMap<Name, StackHeader>) -> Option<&'h StackHeader> {
+    let root = Name::new_static(".");
+    headers.get(if directory.is_empty() { &root } else { directory })
+}
+
 /// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only
-/// one.
-fn upstream_environment(
-    unit: &Unit,
-    other: &OtherStack,
-    header: &StackHeader,
-) -> Result<Name, Box<Diagnostic>> {
+/// one. `None` if the stack has no such environment.
+fn upstream_environment(unit: &Unit, wanted: Option<&Name>, header: &StackHeader) -> Option<Name> {
     let own = &unit.name.environment;
     let default = || Name::new_static("default");
-    match &other.environment {
-        Some(wanted) if header.environments.contains(wanted) => Ok(wanted.clone()),
-        None if header.environments.is_empty() => Ok(default()),
-        Some(wanted) if header.environments.is_empty() && *wanted == default() => Ok(default()),
-        None if header.environments.contains(own) => Ok(own.clone()),
-        None if header.environments.len() == 1 => Ok(header.default.clone()),
-        asked => {
-            let wanted = asked.as_ref().unwrap_or(own);
-            let known: Vec<&str> = header.environments.iter().map(Name::as_str).collect();
-            let problem = remote_problem(other, "another stack has no such environment").detail(format!(
-                "The stack in `{}` has no environment `{wanted}`, which {} reads.",
-                other.shown, unit.name
-            ));
-            Err(Box::new(match nearest_name(wanted, known.iter().copied()) {
-                _ if known.is_empty() => {
-                    problem.help("that stack declares no environments: leave `env` out")
-                }
-                Some(near) => problem.help(format!("did you mean `env: {near}`?")),
-                None => problem.help(format!(
-                    "name one: `{{ source: {}, env: … }}`; it has {}",
-                    other.shown,
-                    known.join(", ")
-                )),
-            }))
-        }
+    match wanted {
+        Some(wanted) if header.environments.contains(wanted) => Some(wanted.clone()),
+        None if header.environments.is_empty() => Some(default()),
+        Some(wanted) if header.environments.is_empty() && *wanted == default() => Some(default()),
+        None if header.environments.contains(own) => Some(own.clone()),
+        None if header.environments.len() == 1 => Some(header.default.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the problem of an entry whose stack has no such environment.
+fn environment_problem(unit: &Unit, other: &OtherStack, header: &StackHeader) -> Diagnostic {
+    let wanted = other.environment.as_ref().unwrap_or(&unit.name.environment);
+    let known: Vec<&str> = header.environments.iter().map(Name::as_str).collect();
+    let problem = remote_problem(other, "another stack has no such environment").detail(format!(
+        "The stack in `{}` has no environment `{wanted}`, which {} reads.",
+        other.shown, unit.name
+    ));
+    match nearest_name(wanted, known.iter().copied()) {
+        _ if known.is_empty() => problem.help("that stack declares no environments: leave `env` out"),
+        Some(near) => problem.help(format!("did you mean `env: {near}`?")),
+        None => problem.help(format!(
+            "name one: `{{ source: {}, env: … }}`; it has {}",
+            other.shown,
+            known.join(", ")
+        )),
     }
 }
 

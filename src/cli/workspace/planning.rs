@@ -250,7 +250,7 @@ fn fail_units(
     }
 }
 
-/// Reads the ledgers of the units that are not selected: what they own must not be adopted, and their outputs may be read.
+/// Reads the ledgers of the units that are not planned: what they own must not be adopted, and their outputs may be read.
 /// For an untrusted repository no other ledger is read. One that cannot be read fails only the units that read its outputs.
 async fn read_other_ledgers(
     workspace: &Workspace,
@@ -260,11 +260,11 @@ async fn read_other_ledgers(
     let mut others = OtherLedgers::new();
     let mut failed = BTreeMap::new();
     for (number, one) in workspace.units.iter().enumerate() {
-        let is_selected = workspace.selected.units.contains(&number);
-        let (false, false, Ok(project)) = (is_selected, one.settings.untrusted, &one.loaded) else {
+        // A selected unit with errors has no plan, and uses what it used.
+        if one.settings.untrusted || workspace.selected.units.contains(&number) && one.loaded.is_ok() {
             continue;
-        };
-        match read_unlocked(one, project).await {
+        }
+        match read_unlocked(one).await {
             Ok(ledger) => drop(others.insert(number, ledger)),
             Err(failure) => {
                 let readers = workspace.graph.readers[number].iter();
@@ -279,7 +279,17 @@ async fn read_other_ledgers(
     others
 }
 
-async fn read_unlocked(one: &WorkspaceUnit, project: &LoadedStack) -> Result<Option<Ledger>, CliFailure> {
+/// Reads the ledger of a unit, also of one whose configuration has errors: it has objects all the same.
+async fn read_unlocked(one: &WorkspaceUnit) -> Result<Option<Ledger>, CliFailure> {
+    let UnitName { stack, environment } = &one.unit.name;
+    let with_errors;
+    let project = match &one.loaded {
+        Ok(project) => project,
+        Err(_) => {
+            with_errors = LoadedStack::without_resources(&one.settings, stack, environment)?;
+            &with_errors
+        }
+    };
     let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
     Ok(ledger_io::inspect_ledger(project, &place).await?.found)
 }

@@ -16,7 +16,7 @@ use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::settings::unit_settings::{UnitSettings, unit_directory};
 use crate::cli::stack::project::LoadedStack;
-use crate::cli::stack::repository_walk;
+use crate::cli::stack::repository_walk::{self, LedgerDirectory};
 use crate::config::load::StackHeader;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::ledger::Ledger;
@@ -34,8 +34,8 @@ pub(super) struct KnownStacks<'a> {
     pub(super) units: &'a [WorkspaceUnit],
     /// Headers of the stacks by directory.
     pub(super) headers: &'a BTreeMap<Name, StackHeader>,
-    /// Whether the stack of each directory is known.
-    pub(super) is_whole: bool,
+    /// Directories whose stack is not known.
+    pub(super) unreadable: BTreeSet<&'a Name>,
 }
 
 /// Units whose removal is done, each with the review that removed it last.
@@ -160,7 +160,7 @@ fn owning_directory(
         return Ok(Some(directory.clone()));
     }
     let stack = known.headers.iter().find(|(_, header)| header.name == found.name.stack);
-    let is_whole = known.is_whole || stack.is_some();
+    let is_whole = known.unreadable.is_empty() || stack.is_some();
     let here =
         stack.map_or_else(|| known.root.to_owned(), |(directory, _)| known.root.join(directory.as_str()));
     let origin = stack_origin::find_origin(command, &here, &found.name.stack, &ledger.origins)?;
@@ -232,18 +232,33 @@ fn local_ledgers(
     found
 }
 
-/// Lists the ledgers in directories that have no stack files anymore. Only the ledger names its stack.
+/// Lists the ledgers in directories without a stack: the files are gone, or none of them says `stack:` anymore. Only the ledger
+/// names its stack. A stack that git ignores is none of the repository, and was not removed from it: it is named.
 fn ledgers_without_stack(
     command: &Settings,
     known: &KnownStacks<'_>,
     notes: &mut Vec<String>,
 ) -> Vec<UnclaimedLedger> {
     let mut found = Vec::new();
-    for relative in repository_walk::directories_with_only_ledgers(known.root) {
-        let directory = relative.to_string_lossy();
-        let directory = Name::new(if directory.is_empty() { "." } else { &*directory });
-        let base = ledger_settings::local_directory(command, &known.root.join(&relative));
-        found.extend(unclaimed(ledger_listing::list_named(&base), Some(&directory), notes));
+    for LedgerDirectory { path, is_ignored, .. } in repository_walk::directories_with_ledgers(known.root) {
+        let directory = repository_walk::relative_name(Path::new(""), &path);
+        if known.headers.contains_key(&directory) || known.unreadable.contains(&directory) {
+            continue;
+        }
+        let base = ledger_settings::local_directory(command, &known.root.join(&path));
+        let listed = ledger_listing::list_named(&base);
+        if is_ignored {
+            let is_known = |name: &Name| known.units.iter().any(|one| one.unit.name.stack == *name);
+            let listed = listed.unwrap_or_default();
+            notes.extend(listed.first().filter(|one| !is_known(&one.stack)).map(|one| {
+                format!(
+                    "`{directory}` is ignored by git, so its stack `{}` is no part of the repository: its objects are not covered.",
+                    one.stack
+                )
+            }));
+            continue;
+        }
+        found.extend(unclaimed(listed, Some(&directory), notes));
     }
     found
 }

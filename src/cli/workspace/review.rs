@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write, stdout};
 
 use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
 use super::problems;
-use super::units::Workspace;
+use super::units::{UnreadableStack, Workspace};
 use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::process::exit_code::Exit;
@@ -21,7 +21,7 @@ use crate::report::json::plan::unit_events::{UnitEvent, unit_event_line};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
 use crate::report::text::phrases::{count_noun, join_words};
-use crate::report::units::review::{UnitFailure, UnitReview, UnitStatus, UnitsReview};
+use crate::report::units::review::{ReviewedName, UnitFailure, UnitReview, UnitStatus, UnitsReview};
 use crate::workspace::unit::UnitName;
 
 /// How many units a hint names before the rest is counted.
@@ -150,7 +150,7 @@ pub(in crate::cli) fn units_review<'r>(
     let review = |outcome: &'r UnitOutcome| {
         let unit = &workspace.units[outcome.number].unit;
         UnitReview {
-            name: &unit.name,
+            name: ReviewedName::Unit(&unit.name),
             directory: (!unit.is_removed).then_some(&unit.directory),
             status: outcome.status,
             exit: outcome.exit.code(),
@@ -164,10 +164,28 @@ pub(in crate::cli) fn units_review<'r>(
             run: None,
         }
     };
-    let units = outcomes.iter().map(review).collect();
+    let mut units: Vec<UnitReview<'r>> = outcomes.iter().map(review).collect();
+    if workspace.misses_stacks() {
+        units.extend(workspace.unreadable.iter().map(unreadable_review));
+    }
     let mut review = UnitsReview::new(units, &planned.fingerprint, destroy).with_title(&workspace.title);
     review.links = workspace.links.len();
     review
+}
+
+/// Returns a directory whose stack cannot be read as a unit without a plan.
+fn unreadable_review(unreadable: &UnreadableStack) -> UnitReview<'_> {
+    UnitReview {
+        name: ReviewedName::Directory(&unreadable.directory),
+        directory: Some(&unreadable.directory),
+        status: UnitStatus::Failed,
+        exit: unreadable.failure.exit.code(),
+        plan: None,
+        values: None,
+        failure: Some(unit_failure(&unreadable.failure)),
+        upstream: &[],
+        run: None,
+    }
 }
 
 /// Returns a failure as the reports show it.
@@ -186,11 +204,13 @@ pub(in crate::cli) fn unit_failure(failure: &CliFailure) -> UnitFailure<'_> {
 fn write_plan_events(review: &UnitsReview<'_>, options: PlanDocumentOptions<'_>) {
     let mut out = BufWriter::new(stdout().lock());
     let mut write = |unit: &UnitReview<'_>| {
+        // What is no unit is in the last line, the document.
+        let Some(name) = unit.name.unit() else { return Ok(()) };
         let time = SystemClock.now();
-        let line = |event| unit_event_line(time, unit.name, event);
+        let line = |event| unit_event_line(time, name, event);
         writeln!(out, "{}", line(UnitEvent::UnitStarted { phase: None }))?;
         if let Some(plan) = unit.plan {
-            json::plan_events(&mut out, plan, REGISTRY, options, (Some(unit.name), time, unit.exit))?;
+            json::plan_events(&mut out, plan, REGISTRY, options, (Some(name), time, unit.exit))?;
         }
         let error = unit.failure.map(|failure| failure.message);
         writeln!(out, "{}", line(UnitEvent::UnitEnded { phase: None, exit: unit.exit, error }))

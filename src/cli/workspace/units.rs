@@ -143,7 +143,7 @@ impl Workspace {
                 root: &loaded.root,
                 units: &loaded.units,
                 headers: &loaded.headers,
-                is_whole: loaded.unreadable.is_empty(),
+                unreadable: loaded.unreadable.iter().map(|one| &one.directory).collect(),
             };
             removed = removed_units::find_removed_units(settings, sources, &known).await?;
         }

@@ -85,8 +85,8 @@ codes! {
         "An output would be removed that another unit of the repository reads.",
         "Keep the output; or remove what reads it from the other stacks first. The message names the units.";
     OUTSIDE_READER = "outside_reader",
-        "A unit of the repository that is not selected still uses what this unit would delete.",
-        "Select that unit, too; or, if it may lose what it uses: --force-readers STACK/ENVIRONMENT, with --all.";
+        "A unit of the repository that is not selected, or has errors, still uses what this unit would delete.",
+        "Select that unit, too, or correct its errors; or, if it may lose what it uses: --force-readers STACK/ENVIRONMENT, with --all.";
     POLICY = "policy",
         "A policy of the stack denies the plan.",
         "Change what the policy denies, or: stead apply --override POLICY --reason TEXT (recorded).";

@@ -168,10 +168,10 @@ struct UnitsCostEntry {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct UnitEntry<'a> {
-    /// Name of the stack.
-    stack: &'a Name,
-    /// Name of the environment; `default` for a stack that declares none.
-    environment: &'a Name,
+    /// Name of the stack; null if its files cannot be read.
+    stack: Option<&'a Name>,
+    /// Name of the environment; `default` for a stack that declares none, null if its files cannot be read.
+    environment: Option<&'a Name>,
     /// Directory relative to the root of the repository; null if the stack or the environment is gone.
     directory: Option<&'a Name>,
     /// How the unit fares.
@@ -255,8 +255,8 @@ fn unit_entry<'a>(
 ) -> UnitEntry<'a> {
     let options = PlanDocumentOptions { ran: unit.run, ..options };
     UnitEntry {
-        stack: &unit.name.stack,
-        environment: &unit.name.environment,
+        stack: unit.name.unit().map(|name| &name.stack),
+        environment: unit.name.unit().map(|name| &name.environment),
         directory: unit.directory,
         status: unit.status,
         exit: unit.exit,

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -92,11 +93,40 @@ pub struct UnitFailure<'a> {
     pub problems: Option<(&'a [Diagnostic], &'a Sources)>,
 }
 
+/// What a review calls a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReviewedName<'a> {
+    /// Its name.
+    Unit(&'a UnitName),
+    /// Directory of a stack whose files cannot be read, so that its name and environments are not known.
+    Directory(&'a Name),
+}
+
+impl<'a> ReviewedName<'a> {
+    /// Returns the name of the unit; `None` if it is not known.
+    #[must_use]
+    pub const fn unit(self) -> Option<&'a UnitName> {
+        match self {
+            Self::Unit(name) => Some(name),
+            Self::Directory(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ReviewedName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit(name) => name.fmt(f),
+            Self::Directory(directory) => directory.fmt(f),
+        }
+    }
+}
+
 /// A unit of a review.
 #[derive(Debug, Clone, Copy)]
 pub struct UnitReview<'a> {
     /// Its name.
-    pub name: &'a UnitName,
+    pub name: ReviewedName<'a>,
     /// Directory relative to the root; `None` for a unit whose stack or environment is gone.
     pub directory: Option<&'a Name>,
     /// How it fares.
@@ -183,7 +213,7 @@ impl<'a> UnitsReview<'a> {
             let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
             counts.get(Action::Replace) + counts.get(Action::Delete)
         };
-        units.sort_by_key(|unit| (unit.status, Reverse(danger(unit)), unit.name.clone()));
+        units.sort_by_key(|unit| (unit.status, Reverse(danger(unit)), unit.name));
         let title = Cow::Owned(UnitsTitle::new(None, &[]));
         Self { units, fingerprint, destroy, title, drift: None, links: 0 }
     }
@@ -199,12 +229,12 @@ impl<'a> UnitsReview<'a> {
     #[must_use]
     pub fn units_to_apply(&self) -> BTreeSet<&'a UnitName> {
         let by_name: BTreeMap<&UnitName, &UnitReview<'a>> =
-            self.units.iter().map(|unit| (unit.name, unit)).collect();
+            self.units.iter().filter_map(|unit| Some((unit.name.unit()?, unit))).collect();
         let mut open: Vec<&UnitReview<'a>> =
             self.units.iter().filter(|unit| unit.plan.is_some_and(has_work)).collect();
         let mut found = BTreeSet::new();
         while let Some(unit) = open.pop() {
-            if found.insert(unit.name) {
+            if unit.name.unit().is_some_and(|name| found.insert(name)) {
                 open.extend(unit.upstream.iter().filter_map(|above| by_name.get(above).copied()));
             }
         }
@@ -214,7 +244,7 @@ impl<'a> UnitsReview<'a> {
     /// Returns the review as that of an apply, which did this with the units.
     #[must_use]
     pub fn with_runs(mut self, runs: &'a BTreeMap<UnitName, RunReport<'a>>) -> Self {
-        self.units.iter_mut().for_each(|unit| unit.run = runs.get(unit.name));
+        self.units.iter_mut().for_each(|unit| unit.run = unit.name.unit().and_then(|name| runs.get(name)));
         self
     }
 

@@ -15,7 +15,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::kinds::REGISTRY;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
-use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
+use crate::report::units::review::{ReviewedName, UnitReview, UnitStatus, UnitsReview};
 use crate::workspace::unit::UnitName;
 
 /// What the command line asks of a set.
@@ -38,7 +38,7 @@ pub(super) fn show(session: &CommandContext, request: &SetRequest<'_>) -> Result
         return show_differences(session, request, (&set, against));
     }
     let reviews = set.plans.iter().map(|(name, saved)| UnitReview {
-        name,
+        name: ReviewedName::Unit(name),
         directory: set.directories.get(name),
         status: UnitStatus::of_plan(&saved.plan),
         exit: Exit::of_plan(&saved.plan, false).code(),

@@ -11,7 +11,7 @@ use crate::cli::ledger::ledger_listing::{self, ListedLedger};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::repository_walk;
+use crate::cli::stack::repository_walk::{self, LedgerDirectory};
 use crate::cli::workspace::planned_units::UnitResults;
 use crate::cli::workspace::units::Workspace;
 use crate::ledger::state::ledger::Ledger;
@@ -66,7 +66,8 @@ pub(super) async fn find_misplaced(
 ) -> BTreeMap<usize, Blocker> {
     let mut blockers = BTreeMap::new();
     let Some(any) = units.values().next() else { return blockers };
-    for relative in repository_walk::directories_with_ledgers(root) {
+    let directories = repository_walk::directories_with_ledgers(root);
+    for LedgerDirectory { path: relative, .. } in directories.into_iter().filter(|one| !one.is_ignored) {
         let directory = root.join(&relative);
         let base = ledger_settings::local_directory(any.settings, &directory);
         for ListedLedger { place, stack, environment } in

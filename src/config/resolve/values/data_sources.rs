@@ -124,25 +124,42 @@ fn resolve_lookup_field<'d>(
 }
 
 /// Returns the other stacks that the stack declares, by name; one with a problem is reported, and absent.
-pub(in crate::config) fn declared_stacks<'d>(
-    context: &ConfigContext<'d>,
-    stacks: &NamedEntries<'d>,
+pub(in crate::config) fn declared_stacks(
+    context: &ConfigContext<'_>,
+    stacks: &NamedEntries<'_>,
 ) -> BTreeMap<Name, OtherStack> {
     let declared =
-        |(name, entry): (&Name, &&'d DocumentEntry)| Some((name.clone(), other_stack(context, entry)?));
+        |(name, entry): (&Name, &&DocumentEntry)| Some((name.clone(), other_stack(context, entry)?));
     stacks.iter().filter_map(declared).collect()
 }
 
-fn other_stack<'d>(context: &ConfigContext<'d>, entry: &'d DocumentEntry) -> Option<OtherStack> {
+fn other_stack(context: &ConfigContext<'_>, entry: &DocumentEntry) -> Option<OtherStack> {
+    let place = ConfigPath::new(context.root_files.path_from_root());
+    for key in entry.value.entries().unwrap_or_default() {
+        if !matches!(key.key.as_str(), "source" | "env") {
+            context.problems.push(messages::unknown_word(key, keywords::STACK));
+        }
+    }
+    written_stack(entry, &place).map_err(|problem| context.problems.push(*problem)).ok()
+}
+
+/// Returns the other stack that an entry names, in a stack whose directory is `place`; what is read of it is not known.
+///
+/// # Errors
+/// A diagnostic if it names none.
+pub(in crate::config) fn written_stack(
+    entry: &DocumentEntry,
+    place: &ConfigPath,
+) -> Result<OtherStack, Box<Diagnostic>> {
     let wrong = |span: Span, detail: &str| {
-        context.problems.push(
+        Box::new(
             Diagnostic::error(codes::STACKS, "this does not name another stack")
                 .with_label(span, "")
                 .detail(detail)
                 .help(
                     "write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`",
                 ),
-        );
+        )
     };
     let text =
         |node: &Node| node.scalar().map(|scalar| scalar.text.clone()).filter(|text| !text.contains('$'));
@@ -154,35 +171,32 @@ fn other_stack<'d>(context: &ConfigContext<'d>, entry: &'d DocumentEntry) -> Opt
             "env" => {
                 environment = text(&key.value).filter(|name| is_legal_segment(name));
                 if environment.is_none() {
-                    wrong(key.value.span, "`env` is the name of one of its environments, as a literal.");
-                    return None;
+                    return Err(wrong(
+                        key.value.span,
+                        "`env` is the name of one of its environments, as a literal.",
+                    ));
                 }
             }
-            _ => context.problems.push(messages::unknown_word(key, keywords::STACK)),
+            _ => {}
         }
     }
     let Some(directory) = directory else {
-        wrong(entry.value.span, "It takes the directory of a stack, as a literal.");
-        return None;
+        return Err(wrong(entry.value.span, "It takes the directory of a stack, as a literal."));
     };
-    match ConfigPath::new(context.root_files.path_from_root()).join(&directory) {
-        Ok(place) => Some(OtherStack {
+    match place.join(&directory) {
+        Ok(place) => Ok(OtherStack {
             directory: Name::new(place.path().to_string_lossy()),
             shown: directory,
             environment,
             span: entry.value.span,
             reads: BTreeMap::new(),
         }),
-        Err(ConfigPathError::Outside) => {
-            wrong(
-                entry.value.span,
-                "The path is outside of the root directory for shared configuration, the nearest with `.git`, else the stack's own; `git init` in the directory above both stacks makes it the root, and `--allow-outside` permits any path.",
-            );
-            None
-        }
+        Err(ConfigPathError::Outside) => Err(wrong(
+            entry.value.span,
+            "The path is outside of the root directory for shared configuration, the nearest with `.git`, else the stack's own; `git init` in the directory above both stacks makes it the root, and `--allow-outside` permits any path.",
+        )),
         Err(ConfigPathError::NotPlain) => {
-            wrong(entry.value.span, "It takes a relative path with `/` between its parts.");
-            None
+            Err(wrong(entry.value.span, "It takes a relative path with `/` between its parts."))
         }
     }
 }

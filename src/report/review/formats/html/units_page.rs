@@ -102,7 +102,7 @@ impl UnitSections {
             let piece = unit_section(position, unit, (plan, cards));
             cards += plan.map_or(0, |plan| plan.plan.changes.len());
             size += piece.0.len();
-            positions.insert(unit.name.clone(), position);
+            positions.extend(unit.name.unit().map(|name| (name.clone(), position)));
             pieces.push(piece);
         }
         let markup = html! {
@@ -229,11 +229,12 @@ fn graph_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
     let is_whole = units.len() <= MAX_WHOLE_GRAPH;
     let shown: Vec<&UnitReview<'_>> =
         units.iter().filter(|unit| is_whole || unit.status != UnitStatus::Unchanged).collect();
-    let known: BTreeMap<&UnitName, &UnitReview<'_>> = units.iter().map(|unit| (unit.name, unit)).collect();
+    let known: BTreeMap<&UnitName, &UnitReview<'_>> =
+        units.iter().filter_map(|unit| Some((unit.name.unit()?, unit))).collect();
     let mut boxes = Vec::with_capacity(shown.len());
     let mut numbers: BTreeMap<&UnitName, usize> = BTreeMap::new();
     for unit in &shown {
-        numbers.insert(unit.name, boxes.len());
+        numbers.extend(unit.name.unit().map(|name| (name, boxes.len())));
         boxes.push(unit_box(unit, boxes.len(), positions));
     }
     let mut edges = Vec::new();
@@ -255,7 +256,8 @@ fn graph_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
             edges.push((number, reader));
         }
     }
-    let left_out = units.iter().filter(|unit| !numbers.contains_key(unit.name)).count();
+    let is_drawn = |unit: &UnitReview<'_>| unit.name.unit().is_none_or(|name| numbers.contains_key(name));
+    let left_out = units.iter().filter(|unit| !is_drawn(unit)).count();
     html! {
         figure {
             figcaption { "Stacks" }
@@ -278,7 +280,7 @@ fn unit_box(unit: &UnitReview<'_>, number: usize, positions: &BTreeMap<UnitName,
         UnitStatus::Blocked => format!("⊘ blocked {counts}").trim_end().to_owned(),
         status => status.as_text().to_owned(),
     };
-    let position = positions.get(unit.name);
+    let position = unit.name.unit().and_then(|name| positions.get(name));
     DrawnBox {
         id: position.map_or_else(|| format!("box-{number}"), |position| unit_id(*position)),
         name: escape_text(&unit.name.to_string()),
@@ -305,7 +307,7 @@ fn table_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
         html! {
             tr {
                 th scope="row" {
-                    @match positions.get(unit.name) {
+                    @match unit.name.unit().and_then(|name| positions.get(name)) {
                         Some(position) => a href=(format!("#{}", unit_id(*position))) { (name) },
                         None => (name),
                     }
