@@ -282,9 +282,26 @@ fn a_saved_set_of_plans_is_applied_as_it_is_and_continues_after_a_failure() {
     case.ok("plan --all --exit-code");
     // All is done: the same set has nothing left to do.
     case.ok("apply plans").says(&["5 without changes"]);
+    // A part of a set is not what was reviewed.
+    let last = case.cloud().last();
+    case.fails(64, "-e dev apply plans").says(&[
+        "-e dev: the set of plans also has",
+        "app/prod",
+        "plan --all -e dev -o",
+    ]);
+    for flag in
+        ["--stacks app", "--changed", "--with-dependents", "--remove old/prod", "--force-readers app/prod"]
+    {
+        case.fails(64, &format!("apply plans {flag}")).says(&["cannot be used with"]);
+    }
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
     // A configuration that is not the reviewed one is refused.
     case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.60.0.0/16 } }");
     case.fails(5, "apply plans").says(&["the configuration is not the reviewed one"]);
+    // Nor is the set done where a later apply took its place.
+    let later = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", later["fingerprint"].as_str().unwrap()));
+    case.fails(5, "apply plans").says(&["net/prod: the configuration is not the reviewed one"]);
     case.fails(1, "apply nowhere").says(&["there is no file nowhere"]);
     std::fs::create_dir(case.path("empty")).unwrap();
     case.fails(1, "apply empty").says(&["there is no file empty/manifest.json"]);

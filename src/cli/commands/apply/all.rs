@@ -10,7 +10,9 @@ use super::request::{ApplyArgs, UnitsApplyRequest, apply_file_command};
 use super::units_approval::{ask_approval, check_approval_flags};
 use super::units_outcome::{RunResults, finish};
 use super::units_planning::plan_for_apply;
-use super::units_review::{ApprovedPlans, ExpectedReview, KeptReview, ReviewFingerprints, check_expected};
+use super::units_review::{
+    ApprovedPlans, ExpectedReview, KeptReview, ReviewFingerprints, check_expected, check_finished_units,
+};
 use super::units_run::UnitsRun;
 use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::report;
@@ -171,6 +173,7 @@ pub(super) async fn apply_set(
             "Nothing was sent. Take the directory of the plans that were reviewed, or review these.",
         ));
     }
+    reject_other_environments(session, &set)?;
     for saved in set.plans.values() {
         let checked = saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION);
         checked.map_err(|stale| plan_again(&stale))?;
@@ -202,12 +205,27 @@ pub(super) async fn apply_set(
     }
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     planned.require_rights(&workspace)?;
+    check_finished_units(&workspace, &planned, &reviewed)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     write_reports(session, &request, &workspace, (&planned, &outcomes))?;
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);
     let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);
     let results = run.execute(session, &request).await?;
     Ok(finish(session, &request, (&workspace, &planned), outcomes, &results))
+}
+
+/// Refuses an environment that is not that of all plans of a set: it is applied as it was reviewed, and not a part of it.
+fn reject_other_environments(session: &CommandContext, set: &LoadedPlanSet) -> Result<(), CliFailure> {
+    let Some(wanted) = &session.settings.env else { return Ok(()) };
+    let others: Vec<String> =
+        set.plans.keys().filter(|name| name.environment != *wanted).map(ToString::to_string).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let what = format!("-e {wanted}: the set of plans also has {}", others.join(", "));
+    Err(CliFailure::new(Exit::Usage, what)
+        .help("Nothing was sent. A set is applied as a whole: leave -e (STEAD_ENV) out.")
+        .help(format!("For one environment, make a set of it: stead plan --all -e {wanted} -o DIRECTORY")))
 }
 
 /// Returns the plans of a set by the numbers of their units.

@@ -8,7 +8,8 @@ use super::approval::RunApproval;
 use super::request::UnitsApplyRequest;
 use super::units_planning::plan_for_apply;
 use super::units_review::{
-    ApprovedPlans, ExpectedReview, ReviewFingerprints, check_expected, parse_reviewed, reviewed_text,
+    ApprovedPlans, ExpectedReview, ReviewFingerprints, check_expected, check_finished_units,
+    parse_reviewed, reviewed_text,
 };
 use super::units_run::UnitsRun;
 use super::worker::{SharedUnits, WorkerEnd, read_row, work_until_end};
@@ -152,8 +153,13 @@ async fn plan_run(
 ) -> Result<(), CliFailure> {
     let planned = Box::pin(plan_for_apply(session, workspace, options, request)).await?;
     let expected = request.expected.filter(|_| saved.is_none());
-    let checked = planned.require_rights(workspace);
-    let kept = match checked.and_then(|()| check_expected(workspace, &planned, expected)) {
+    let none = BTreeMap::new();
+    let reviewed = saved.map_or(&none, |(_, plans)| plans);
+    let checked = planned
+        .require_rights(workspace)
+        .and_then(|()| check_finished_units(workspace, &planned, reviewed))
+        .and_then(|()| check_expected(workspace, &planned, expected));
+    let kept = match checked {
         Ok(ExpectedReview::Planned) => None,
         Ok(ExpectedReview::Continued(kept)) => Some(kept),
         Ok(ExpectedReview::Applied(message)) => {

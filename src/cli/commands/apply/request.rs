@@ -30,7 +30,7 @@ use crate::workspace::unit::UnitName;
 )]
 pub struct ApplyArgs {
     /// A saved plan, which is applied unchanged or not at all; or a directory of plans that `plan --all -o` saved
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes", "all"])]
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes", "all", "patterns", "changed", "with_dependents", "units", "force_readers"])]
     pub file: Option<PathBuf>,
     /// Apply the saved plan only if one of these Ed25519 public keys in PEM form signed it [env: STEAD_PLAN_VERIFY_KEY]
     #[arg(long, value_name = "FILE", requires = "file")]

@@ -239,6 +239,25 @@ pub(super) fn find_review(
     Ok(Some(review))
 }
 
+/// Checks the units of a set of saved plans that have nothing left to do: that is the end of their reviewed plans only for the
+/// configuration that was reviewed. With another one, a later apply took their place.
+///
+/// # Errors
+/// When a unit has nothing to do, and another configuration or account than in its reviewed plan.
+pub(super) fn check_finished_units(
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    reviewed: &BTreeMap<usize, &Plan>,
+) -> Result<(), CliFailure> {
+    for (number, unit) in planned.planned().filter(|(_, unit)| !has_work(&unit.plan)) {
+        // What is destroyed has no configuration that could be another one.
+        let Some(reviewed) = reviewed.get(&number).filter(|plan| !plan.base.destroy) else { continue };
+        check_inputs(reviewed, &unit.plan)
+            .map_err(|misfit| outdated(format!("{}: {misfit}", unit_name(workspace, number))))?;
+    }
+    Ok(())
+}
+
 fn outdated(what: String) -> CliFailure {
     CliFailure::new(Exit::OutOfDate, what)
         .help("Nothing was sent. Review what is left to do: stead plan --all.")
