@@ -202,7 +202,7 @@ impl CommandContext {
             allow_deletes: scope.allows_all_deletions(),
             targets: scope.targets.iter().cloned().collect(),
             excluded: scope.exclude.iter().cloned().collect(),
-            replace: scope.replace.iter().cloned().collect(),
+            replace: scope.replace.iter().map(|approval| approval.address.clone()).collect(),
             delete_data: scope.delete_data.iter().cloned().collect(),
             adopt: scope.adopt.iter().filter_map(|(to, id)| Some((to.clone(), id.clone()?))).collect(),
             // `--adopt` without an id takes back a forgotten object; the ledger knows its id.

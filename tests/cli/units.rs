@@ -154,11 +154,23 @@ fn one_plan_and_one_apply_replace_a_network_that_another_stack_uses() {
     case.ok("plan --all --exit-code").says(&["5 without changes"]);
     let before = case.cloud().list("/api/v1/vpcs");
     case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.50.0.0/16 } }");
-    let plan = case.fails(2, "plan --all --exit-code --output json").json();
+    // The VM was not edited: another stack replaces it with its data, which is approved by its name.
+    let run = case.fails(4, "plan --all");
+    run.says(&["holds_data", "approve the replacement:", "--replace app/prod:vm.web."]);
+    case.fails(64, "plan --all --replace vm.web").says(&["--replace STACK/ENVIRONMENT:vm.web"]);
+    case.fails(64, "plan --all --replace app/prdo:vm.web").says(&["Did you mean `app/prod`?"]);
+    case.fails(64, "plan --all --replace app/prod:vm.wbe").says(&["did you mean vm.web?"]);
+    case.fails(64, "-C app -e prod plan --replace app/prod:vm.web").says(&["which needs --all"]);
+    let flag = "--replace app/prod:vm.web";
+    let run = case.ok(&format!("plan --all {flag}"));
+    run.says(&[&format!("next: stead apply --all {flag} --expect ")]);
+    let plan = case.fails(2, &format!("plan --all {flag} --exit-code --output json")).json();
     let vm = &unit(&plan, "app", "prod")["plan"]["changes"][0];
     assert_eq!((&vm["address"], &vm["action"]), (&"vm.web".into(), &"replace".into()));
     assert_eq!(unit(&plan, "app", "dev")["status"], "unchanged");
-    let run = case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    let expected = format!("--expect {}", plan["fingerprint"].as_str().unwrap());
+    case.fails(5, &format!("apply --all {expected}"));
+    let run = case.ok(&format!("apply --all {flag} {expected}"));
     // The third only passes an output on, which changes, too.
     run.says(&["3 applied"]);
     assert!(run.stderr.contains("net/prod deleted what waited"), "{}", run.stderr);
@@ -299,8 +311,8 @@ fn a_saved_set_of_plans_is_applied_as_it_is_and_continues_after_a_failure() {
     case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.60.0.0/16 } }");
     case.fails(5, "apply plans").says(&["the configuration is not the reviewed one"]);
     // Nor is the set done where a later apply took its place.
-    let later = case.ok("plan --all --output json").json();
-    case.ok(&format!("apply --all --expect {}", later["fingerprint"].as_str().unwrap()));
+    case.ok("plan --all -o later --replace app/prod:vm.web");
+    case.ok("apply later");
     case.fails(5, "apply plans").says(&["net/prod: the configuration is not the reviewed one"]);
     case.fails(1, "apply nowhere").says(&["there is no file nowhere"]);
     std::fs::create_dir(case.path("empty")).unwrap();

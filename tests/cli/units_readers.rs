@@ -95,7 +95,7 @@ fn an_apply_does_not_replace_what_a_unit_outside_of_the_selection_uses() {
     assert!(!run.stdout.contains("log/default"), "{}", run.stdout);
     case.fails(4, "apply --all --stacks net --yes").says(&["outside_reader"]);
     assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
-    case.ok("plan --all --stacks net --stacks app/default");
+    case.ok("plan --all --stacks net --stacks app/default --replace app/default:vm.web");
     // What only reads an output loses no object.
     case.ok("plan --all --stacks net --force-readers app/default")
         .says(&["next: stead apply --all --stacks net --force-readers app/default --expect"]);
@@ -165,10 +165,11 @@ fn dependents_are_added_where_what_they_read_changes() {
     assert!(networks.iter().any(|network| network["name"] == "v-green"), "{networks:?}");
     // The network is replaced: its id is not known, and its range changes, also through a reader of it.
     case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
-    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["app", "eye", "net"]);
+    let dependents = "--stacks net --with-dependents --replace app/default:vm.web";
+    assert_eq!(covered(&case, dependents), ["app", "eye", "net"]);
     // The same fingerprint as over all units: the others have nothing to do.
     let of =
         |flags: &str| case.ok(&format!("plan --all {flags} --output json")).json()["fingerprint"].clone();
-    assert_eq!(of("--stacks net --with-dependents"), of(""));
-    case.ok("plan --all --stacks net --with-dependents").says(&["2 readers left out"]);
+    assert_eq!(of(dependents), of("--replace app/default:vm.web"));
+    case.ok(&format!("plan --all {dependents}")).says(&["2 readers left out"]);
 }

@@ -81,7 +81,7 @@ fn what_two_phases_of_a_unit_did_is_one_result() {
         "net/stead.yaml",
         NET.replace("other: { cidr: 10.41", "third: { cidr: 10.42").replace(", other: $vpc.other", ""),
     );
-    let run = case.ok(&format!("apply --all --yes{}", reports()));
+    let run = case.ok(&format!("apply --all --yes --replace app/default:vm.web{}", reports()));
     run.says(&["net/default deleted what waited"]);
     let md = read(&case, "md");
     for row in ["| `vpc.third` |", "| `vpc.other` |", "| `vm.web` |"] {

@@ -24,6 +24,7 @@ pub fn setting(expression: Expression) -> AttributeSetting {
         parts: None,
         directory: None,
         exclusive: false,
+        is_read: false,
     }
 }
 

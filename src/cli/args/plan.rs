@@ -8,7 +8,9 @@ use clap::Args;
 use super::global_flags::quote_shell_word;
 use super::report::PlanReportArgs;
 use super::values::{parse_address, parse_adoption, parse_duration, parse_module_or_resource};
-use super::workspace::{DeletionApproval, parse_deletion_approval};
+use super::workspace::{
+    DeletionApproval, ReplacementApproval, parse_deletion_approval, parse_replacement_approval,
+};
 use crate::apply::context::DEFAULT_CONCURRENCY;
 use crate::model::address::{Address, Name};
 use crate::workspace::unit::UnitName;
@@ -25,9 +27,10 @@ pub struct PlanScopeArgs {
     /// Adopt a live object by id; without an id, an object that an earlier apply forgot; repeatable
     #[arg(long, value_name = "ADDRESS[=ID]", value_parser = parse_adoption)]
     pub adopt: Vec<(Address, Option<Name>)>,
-    /// Allow replacing this object that holds data by an empty one, or all instances of this block; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
-    pub replace: Vec<Address>,
+    /// Allow replacing this object that holds data by an empty one, or all instances of this block; with --all, name its
+    /// unit, too: shop/prod:vm.web; repeatable
+    #[arg(long, value_name = "[UNIT:]ADDRESS", value_parser = parse_replacement_approval)]
+    pub replace: Vec<ReplacementApproval>,
     /// Allow deleting this object, or all instances of this block, with its data, when no block declares it anymore; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub delete_data: Vec<Address>,
@@ -53,7 +56,7 @@ impl PlanScopeArgs {
             let id = id.as_ref().map(|id| format!("={id}")).unwrap_or_default();
             add("--adopt", &format!("{address}{id}"));
         }
-        self.replace.iter().for_each(|address| add("--replace", address.as_str()));
+        self.replace.iter().for_each(|approval| add("--replace", &approval.format_value()));
         self.delete_data.iter().for_each(|address| add("--delete-data", address.as_str()));
         self.overwrite_secrets.iter().for_each(|name| add("--overwrite-secret", name));
         flags.extend(self.locked.then(|| "--locked".to_owned()));

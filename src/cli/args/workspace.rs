@@ -3,6 +3,8 @@
 use clap::Args;
 
 use super::global_flags::quote_shell_word;
+use super::values::parse_address;
+use crate::model::address::Address;
 use crate::workspace::selection::UnitPattern;
 use crate::workspace::unit::UnitName;
 
@@ -66,13 +68,16 @@ pub struct ReaderArgs {
 pub(in crate::cli) fn format_unit_flags(
     units: &UnitArgs,
     removals: &[UnitName],
-    deletions: &[DeletionApproval],
+    (deletions, replacements): (&[DeletionApproval], &[ReplacementApproval]),
     readers: &[UnitName],
 ) -> String {
     let removals = removals.iter().map(|unit| format!(" --remove {unit}"));
+    let replacements = replacements
+        .iter()
+        .map(|approval| format!(" --replace {}", quote_shell_word(&approval.format_value())));
     let deletions = deletions.iter().map(|approval| format!(" {}", approval.format_flag()));
     let readers = readers.iter().map(|unit| format!(" --force-readers {unit}"));
-    units.format_flags() + &removals.chain(deletions).chain(readers).collect::<String>()
+    units.format_flags() + &removals.chain(deletions).chain(replacements).chain(readers).collect::<String>()
 }
 
 /// What `--allow-deletes` approves.
@@ -92,6 +97,32 @@ impl DeletionApproval {
             Self::Unit(unit) => format!("--allow-deletes={unit}"),
         }
     }
+}
+
+/// An object with data whose replacement is approved: of the stack that is planned, or of one of many units.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplacementApproval {
+    /// The unit; `None` for the stack that is planned alone.
+    pub unit: Option<UnitName>,
+    /// The object, or the block of several ones.
+    pub address: Address,
+}
+
+impl ReplacementApproval {
+    /// Returns the value of the flag as the user would type it.
+    pub(in crate::cli) fn format_value(&self) -> String {
+        match &self.unit {
+            Some(unit) => format!("{unit}:{}", self.address),
+            None => self.address.to_string(),
+        }
+    }
+}
+
+/// Parses an address, or an address of a unit: `STACK/ENVIRONMENT:ADDRESS`.
+pub(in crate::cli) fn parse_replacement_approval(text: &str) -> Result<ReplacementApproval, String> {
+    let of_unit = text.split_once(':').and_then(|(unit, address)| Some((UnitName::parse(unit)?, address)));
+    let (unit, address) = of_unit.map_or((None, text), |(unit, address)| (Some(unit), address));
+    Ok(ReplacementApproval { unit, address: parse_address(address)? })
 }
 
 /// Parses `all`, or the name of a unit.

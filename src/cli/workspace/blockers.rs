@@ -249,14 +249,17 @@ fn block_many_deletions(workspace: &Workspace, units: &mut UnitResults) {
 
 /// Flags that name an address of one stack, which no command over many stacks takes.
 const SINGLE_STACK_FLAGS: &[&str] =
-    &["--adopt", "--delete-data", "--exclude", "--overwrite-secret", "--replace", "--target"];
+    &["--adopt", "--delete-data", "--exclude", "--overwrite-secret", "--target"];
 
-/// Completes the remedies of a unit's plan that are flags of one stack to commands for that stack alone. The fingerprint of
-/// a plan does not cover its remedies.
-pub(super) fn complete_remedies(plan: &mut Plan, settings: &Settings) {
+/// Completes the remedies of a unit's plan that are flags of one stack to commands for that stack alone, and names the unit in
+/// the approval of a replacement: for the stack alone, what replaces the object may not be known. The fingerprint of a plan
+/// does not cover its remedies.
+pub(super) fn complete_remedies(plan: &mut Plan, unit: &UnitName, settings: &Settings) {
     for block in &mut plan.blocks {
         if SINGLE_STACK_FLAGS.iter().any(|flag| block.help.contains(flag)) {
             block.help = with_command(&block.help, &settings.command_line("apply"));
+        } else {
+            block.help = block.help.replace("--replace ", &format!("--replace {unit}:"));
         }
     }
 }

@@ -220,7 +220,7 @@ fn moves_between(
 async fn read_unit<'w>(
     one: &'w WorkspaceUnit,
     accounts: &mut OpenAccounts,
-    UnitsOptions { planning, allowed_deletions, .. }: &UnitsOptions,
+    UnitsOptions { planning, allowed_deletions, replacements, .. }: &UnitsOptions,
     purpose: PlanPurpose,
 ) -> Result<UnitState<'w>, CliFailure> {
     let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
@@ -229,6 +229,7 @@ async fn read_unit<'w>(
     let pinned = read_pinned_names(&connection.lock_file)?;
     let mut options = PlanningOptions { project: one.settings.project.clone(), ..planning.clone() };
     options.allow_deletes |= allowed_deletions.contains(&one.unit.name);
+    options.replace.extend(replacements.get(&one.unit.name).into_iter().flatten().cloned());
     // A removed unit is destroyed, which needs no approval of each deletion: the command line names the unit.
     options.destroy |= one.unit.is_removed;
     if purpose == PlanPurpose::Save && ledger.identity.key.is_none() {
@@ -384,7 +385,7 @@ async fn plan_unit(
     .await?;
     let (mut planned, uses) = decided.decided;
     if !state.one.unit.is_removed {
-        blockers::complete_remedies(&mut planned.plan, &state.one.settings);
+        blockers::complete_remedies(&mut planned.plan, &state.one.unit.name, &state.one.settings);
     }
     let redact = |text: &str| state.connection.client.redact(text);
     let plan = redact_plan(planned.plan, &mut planned.values, &redact);

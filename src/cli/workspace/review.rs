@@ -1,6 +1,6 @@
 //! Shows the plans of many units: on the terminal, as JSON, and as the next command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write, stdout};
 
 use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
@@ -8,11 +8,13 @@ use super::problems;
 use super::units::{UnreadableStack, Workspace};
 use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::plan::PlanScopeArgs;
+use crate::cli::args::workspace::ReplacementApproval;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cloud::system_clock::SystemClock;
 use crate::kinds::REGISTRY;
+use crate::model::address::Address;
 use crate::model::clock::Clock;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::plan::inputs::PlanningOptions;
@@ -54,13 +56,23 @@ pub(in crate::cli) fn reject_single_stack_flags(scope: &PlanScopeArgs) -> Result
     let named = PlanScopeArgs {
         locked: scope.locked,
         allow_deletes: scope.allow_deletes.clone(),
+        replace: scope.replace.clone(),
         ..PlanScopeArgs::default()
     };
+    if let Some(bare) = scope.replace.iter().find(|approval| approval.unit.is_none()) {
+        let address = &bare.address;
+        return Err(CliFailure::new(
+            Exit::Usage,
+            format!("--replace {address} names an address of one stack, and --all covers many"),
+        )
+        .help(format!("Name its unit, too: --replace STACK/ENVIRONMENT:{address}.")));
+    }
     if *scope == named {
         return Ok(());
     }
     let flags = scope.format_flags();
-    let is_shared = |flag: &str| flag == "--locked" || flag.starts_with("--allow-deletes");
+    let shared = ["--locked", "--allow-deletes", "--replace"];
+    let is_shared = |flag: &str| shared.iter().any(|shared| flag.starts_with(shared));
     let flag = flags.iter().find(|flag| !is_shared(flag));
     let flag = flag.map(|flag| flag.split(' ').next().unwrap_or_default()).unwrap_or_default();
     Err(CliFailure::new(
@@ -75,9 +87,12 @@ pub(in crate::cli) fn reject_single_stack_flags(scope: &PlanScopeArgs) -> Result
 /// # Errors
 /// When a flag names one.
 pub(in crate::cli) fn reject_unit_names(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
-    let Some(unit) = scope.units_with_deletions().next() else { return Ok(()) };
-    Err(CliFailure::new(Exit::Usage, format!("--allow-deletes={unit} names a unit, which needs --all"))
-        .help("Leave the name out: --allow-deletes is for the stack that is planned."))
+    let deletions = scope.units_with_deletions().map(|unit| format!("--allow-deletes={unit}"));
+    let replacements = scope.replace.iter().filter(|approval| approval.unit.is_some());
+    let replacements = replacements.map(|approval| format!("--replace {}", approval.format_value()));
+    let Some(flag) = deletions.chain(replacements).next() else { return Ok(()) };
+    Err(CliFailure::new(Exit::Usage, format!("{flag} names a unit, which needs --all"))
+        .help("Leave the name of the unit out: the flag is for the stack that is planned."))
 }
 
 /// Returns the options of the plans of many units.
@@ -94,10 +109,18 @@ pub(in crate::cli) fn units_options(
         .units_with_deletions()
         .map(|name| ("--allow-deletes", name))
         .chain(forced_readers.iter().map(|name| ("--force-readers", name)))
+        .chain(scope.replace.iter().filter_map(|approval| Some(("--replace", approval.unit.as_ref()?))))
     {
         workspace.require_unit(flag, name)?;
     }
+    let mut replacements: BTreeMap<UnitName, BTreeSet<Address>> = BTreeMap::new();
+    for ReplacementApproval { unit, address } in &scope.replace {
+        if let Some(unit) = unit {
+            replacements.entry(unit.clone()).or_default().insert(address.clone());
+        }
+    }
     Ok(UnitsOptions {
+        replacements,
         planning: PlanningOptions {
             destroy,
             allow_deletes: destroy || scope.allows_all_deletions(),

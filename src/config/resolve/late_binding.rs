@@ -78,6 +78,7 @@ pub fn bind_lookups<'s>(
     for resource in settled.resources.values_mut() {
         for (name, setting) in &mut resource.attributes {
             let is_bound = substitute_references(&mut setting.expression, &value);
+            setting.is_read = is_bound;
             problems.extend(is_bound.then(|| secret_name_problem(name, setting)).flatten());
             if is_bound
                 && let Some(attribute) = resource.kind.attribute(name)

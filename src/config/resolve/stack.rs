@@ -79,6 +79,7 @@ fn values_by_name<'d>(
         parts: None,
         directory: None,
         exclusive: false,
+        is_read: false,
     };
     let vars = scope.variables.expressions.iter().filter_map(|(name, value)| {
         let declared = merged.vars.get(name)?.key_span;

@@ -162,6 +162,8 @@ pub struct AttributeSetting {
     pub directory: Option<Box<Name>>,
     /// Whether the value is an exclusive open map: live keys that it does not name are removed.
     pub exclusive: bool,
+    /// Whether a part of the value was read: from a live object that a lookup finds, or from an output of another stack.
+    pub is_read: bool,
 }
 
 /// The entries of a written map, by their dotted paths in it.

@@ -18,6 +18,7 @@ pub(super) fn setting(value: &Json) -> AttributeSetting {
         parts: None,
         directory: None,
         exclusive: false,
+        is_read: false,
     }
 }
 

@@ -148,6 +148,7 @@ impl World {
                 parts: None,
                 directory: None,
                 exclusive: false,
+                is_read: false,
             },
         );
         self

@@ -11,7 +11,7 @@ use super::units_approval::{ask_approval, check_approval_flags};
 use super::units_outcome::{RunResults, finish};
 use super::units_planning::plan_for_apply;
 use super::units_review::{
-    ApprovedPlans, ExpectedReview, KeptReview, ReviewFingerprints, check_expected, check_finished_units,
+    ApprovedPlans, ExpectedReview, KeptReview, ReviewFingerprints, check_expected, check_reviewed_inputs,
 };
 use super::units_run::UnitsRun;
 use crate::cli::args::plan::OverrideArgs;
@@ -197,7 +197,11 @@ pub(super) async fn apply_set(
         apply_command: session.command_line(&apply_file_command(directory)),
         ..PlanningOptions::default()
     };
-    let options = UnitsOptions { planning, forces_all_readers: true, ..UnitsOptions::default() };
+    let replaced =
+        |(name, saved): (&UnitName, &SavedPlan)| (name.clone(), saved.binding.requested.replace.clone());
+    let replacements = set.plans.iter().map(replaced).collect();
+    let options =
+        UnitsOptions { planning, replacements, forces_all_readers: true, ..UnitsOptions::default() };
     let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
     if let Some(run) = request.join {
         let saved = Some((set.fingerprint.as_str(), &reviewed));
@@ -205,7 +209,7 @@ pub(super) async fn apply_set(
     }
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     planned.require_rights(&workspace)?;
-    check_finished_units(&workspace, &planned, &reviewed)?;
+    check_reviewed_inputs(&workspace, &planned, &reviewed)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     write_reports(session, &request, &workspace, (&planned, &outcomes))?;
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);

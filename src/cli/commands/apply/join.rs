@@ -8,7 +8,7 @@ use super::approval::RunApproval;
 use super::request::UnitsApplyRequest;
 use super::units_planning::plan_for_apply;
 use super::units_review::{
-    ApprovedPlans, ExpectedReview, ReviewFingerprints, check_expected, check_finished_units,
+    ApprovedPlans, ExpectedReview, ReviewFingerprints, check_expected, check_reviewed_inputs,
     parse_reviewed, reviewed_text,
 };
 use super::units_run::UnitsRun;
@@ -157,7 +157,7 @@ async fn plan_run(
     let reviewed = saved.map_or(&none, |(_, plans)| plans);
     let checked = planned
         .require_rights(workspace)
-        .and_then(|()| check_finished_units(workspace, &planned, reviewed))
+        .and_then(|()| check_reviewed_inputs(workspace, &planned, reviewed))
         .and_then(|()| check_expected(workspace, &planned, expected));
     let kept = match checked {
         Ok(ExpectedReview::Planned) => None,

@@ -102,14 +102,15 @@ impl UnitsApplyRequest<'_> {
     pub(in crate::cli) fn format_command(&self) -> String {
         if self.destroy {
             // A destroy takes no approval of deletions, and leaves removed units.
-            return format!("destroy{}", format_unit_flags(self.units, &[], &[], self.readers));
+            return format!("destroy{}", format_unit_flags(self.units, &[], (&[], &[]), self.readers));
         }
         format!("apply{}", self.format_flags())
     }
 
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
-        format_unit_flags(self.units, self.removals, &self.scope.allow_deletes, self.readers)
+        let approvals = (&*self.scope.allow_deletes, &*self.scope.replace);
+        format_unit_flags(self.units, self.removals, approvals, self.readers)
     }
 }
 

@@ -54,7 +54,7 @@ use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Action, Change, Plan};
 use crate::plan::model::step::LedgerUpdate;
 use crate::report::run_report::RunReport;
 use crate::workspace::fit::{UnitPhase, check_fit};
@@ -207,10 +207,13 @@ impl<'a> ApplyCommand<'a> {
     pub(super) async fn run_reviewed(&self, reviewed: &ReviewedUnit<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         self.resolve_open_intents().await?;
+        let is_replaced = |change: &&Change| change.action == Action::Replace;
+        let replaced = reviewed.plan.changes.iter().filter(is_replaced);
         let options = PlanningOptions {
             destroy: reviewed.plan.base.destroy,
-            // The review covered the deletions.
+            // The review covered the deletions, and the replacements that it shows; the plan must fit it.
             allow_deletes: true,
+            replace: replaced.map(|change| change.address.clone()).collect(),
             holds_deletions: reviewed.holds_deletions && reviewed.phase == UnitPhase::Changes,
             planned_elsewhere: Arc::clone(&reviewed.planned_elsewhere),
             overrides: self.overriding.policy_names(),

@@ -239,17 +239,17 @@ pub(super) fn find_review(
     Ok(Some(review))
 }
 
-/// Checks the units of a set of saved plans that have nothing left to do: that is the end of their reviewed plans only for the
-/// configuration that was reviewed. With another one, a later apply took their place.
+/// Checks that the units of a set of saved plans have the configuration and the account that were reviewed, also those that
+/// have nothing left to do: with another configuration, a later apply took the place of their plans.
 ///
 /// # Errors
-/// When a unit has nothing to do, and another configuration or account than in its reviewed plan.
-pub(super) fn check_finished_units(
+/// When a unit has another configuration or account than in its reviewed plan.
+pub(super) fn check_reviewed_inputs(
     workspace: &Workspace,
     planned: &WorkspacePlan,
     reviewed: &BTreeMap<usize, &Plan>,
 ) -> Result<(), CliFailure> {
-    for (number, unit) in planned.planned().filter(|(_, unit)| !has_work(&unit.plan)) {
+    for (number, unit) in planned.planned() {
         // What is destroyed has no configuration that could be another one.
         let Some(reviewed) = reviewed.get(&number).filter(|plan| !plan.base.destroy) else { continue };
         check_inputs(reviewed, &unit.plan)

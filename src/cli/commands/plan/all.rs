@@ -110,9 +110,11 @@ pub(super) async fn plan_all(
 fn command_flags(request: &UnitsPlanRequest<'_>) -> String {
     let UnitsPlanRequest { units, removals, readers, scope, destroy, .. } = request;
     // A destroy needs no approval of deletions, and leaves removed units.
-    let (removals, deletions): (&[_], &[_]) =
-        if *destroy { (&[], &[]) } else { (&removals.units, &scope.allow_deletes) };
-    format_unit_flags(units, removals, deletions, &readers.force_readers)
+    if *destroy {
+        return format_unit_flags(units, &[], (&[], &[]), &readers.force_readers);
+    }
+    let approvals = (&*scope.allow_deletes, &*scope.replace);
+    format_unit_flags(units, &removals.units, approvals, &readers.force_readers)
 }
 
 /// Saves the plans of the units with something to do, with a manifest that is signed if a key is given.

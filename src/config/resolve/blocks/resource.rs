@@ -139,6 +139,7 @@ fn resolve_entry<'d>(
             parts: resolved.parts,
             directory: directory.map(Box::new),
             exclusive,
+            is_read: false,
         };
         resource.attributes.insert(entry.key.clone(), setting);
         return;
@@ -200,6 +201,7 @@ fn complete_resource<'d>(
                         parts: None,
                         directory: None,
                         exclusive: false,
+                        is_read: false,
                     };
                     resource.attributes.insert(Name::new_static("name"), setting);
                 }

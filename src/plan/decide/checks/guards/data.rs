@@ -25,13 +25,21 @@ pub(in crate::plan) const fn kind_holds_data(kind: &Kind) -> bool {
     kind.data_bearing || kind.local_data
 }
 
-/// Returns whether an object with a local disk is replaced although its block was not edited.
+/// Returns whether an object with a local disk is replaced although nothing that was edited in its block asks for that. A value
+/// that a lookup or another stack gave was not edited here.
 pub(super) fn goes_unedited(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     decision: &Decision<'_>,
 ) -> bool {
-    let edited = matches!(decision.cause, Cause::Config | Cause::Both);
+    let mut forcing = decision.differences.iter().filter(|one| one.forces_replacement()).peekable();
+    let edited = match forcing.peek() {
+        None => matches!(decision.cause, Cause::Config | Cause::Both),
+        Some(_) => forcing.any(|one| {
+            let is_read = one.setting.is_some_and(|setting| setting.is_read);
+            matches!(one.cause, Cause::Config | Cause::Both) && !is_read
+        }),
+    };
     subject.kind.local_data && !edited && !final_snapshot::is_copied(joined, subject)
 }
 
