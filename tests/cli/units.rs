@@ -379,6 +379,7 @@ fn only_stacks_that_a_change_touches_are_planned() {
     git(&case, &["checkout", "-qb", "feature"]);
     let none = case.ok("plan --all --changed=main --cloud local");
     assert!(none.stderr.contains("No selected stack changed since `main`"), "{}", none.stderr);
+    assert!(none.stdout.contains("UNITS  none"), "{}", none.stdout);
     case.edit("log/stead.yaml", "size: 10", "size: 20");
     let list = case.ok("stacks --changed --output json").json();
     assert_eq!(list["units"].as_array().unwrap().len(), 1);

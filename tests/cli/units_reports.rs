@@ -38,6 +38,7 @@ fn reports_of_all_units_say_what_became_of_each() {
     case.cloud().faults(&["POST /vms=403:100%"]);
     let run = case.fails(6, &format!("apply --all --yes{}", reports()));
     assert_eq!(run.all().matches("wrote the md report").count(), 1, "{}", run.all());
+    assert!(run.stderr.contains("2 of 3 units done, 1 failed"), "{}", run.stderr);
     let md = read(&case, "md");
     for part in ["3 units", "`net/default`", "`app/default`", "`data/default`", "1 failed · 2 applied"] {
         assert!(md.contains(part), "no {part} in {md}");

@@ -68,9 +68,7 @@ pub fn units_run_page(review: &UnitsReview<'_>, style: TextStyle) -> String {
     }
     let dot = format!(" {} ", page.sign(Symbol::Dot));
     let counts = review.status_counts();
-    let said: Vec<String> =
-        counts.iter().map(|(status, count)| format!("{count} {}", status.as_text())).collect();
-    page.add_line(label_line("UNITS").push_text(said.join(&dot)));
+    page.add_line(units_line(&counts, &dot));
     let due = review.due().facts();
     if !due.is_empty() {
         page.add_line(label_line("COST").push_text(due.join(&dot)));
@@ -113,9 +111,7 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
         });
     }
     let counts = review.status_counts();
-    let said: Vec<String> =
-        counts.iter().map(|(status, count)| format!("{count} {}", status.as_text())).collect();
-    page.add_line(label_line("UNITS").push_text(said.join(&dot)));
+    page.add_line(units_line(&counts, &dot));
     let cost = review.cost();
     let due = phrases::due_total(&cost.due);
     if due.is_some() || !(cost.before.is_zero() && cost.after.is_zero() && cost.unpriced == 0) {
@@ -151,6 +147,14 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
         page.add_line(TextLine::indent(7).push_styled(TextRole::Faint, text));
     }
     page.finish()
+}
+
+/// Returns the line with the number of units of each status.
+fn units_line(counts: &[(UnitStatus, usize)], dot: &str) -> TextLine {
+    let said: Vec<String> =
+        counts.iter().map(|(status, count)| format!("{count} {}", status.as_text())).collect();
+    let said = if said.is_empty() { "none".to_owned() } else { said.join(dot) };
+    label_line("UNITS").push_text(said)
 }
 
 fn label_line(word: &str) -> TextLine {

@@ -25,6 +25,7 @@ pub(super) struct UnitsProgress<'a> {
     total: usize,
     running: BTreeSet<usize>,
     done: BTreeSet<usize>,
+    failed: BTreeSet<usize>,
     skipped: usize,
     /// The line that was printed last.
     last_line: String,
@@ -44,6 +45,7 @@ impl<'a> UnitsProgress<'a> {
             total,
             running: BTreeSet::new(),
             done: BTreeSet::new(),
+            failed: BTreeSet::new(),
             skipped: 0,
             last_line: String::new(),
         }
@@ -59,7 +61,9 @@ impl<'a> UnitsProgress<'a> {
     pub(super) fn end(&mut self, number: usize, phase: UnitPhase, result: &Result<Exit, CliFailure>) {
         self.running.remove(&number);
         let waits = phase == UnitPhase::Changes && self.holding.contains(&number);
-        if !(waits && matches!(result, Ok(Exit::Done))) {
+        if !matches!(result, Ok(Exit::Done)) {
+            self.failed.insert(number);
+        } else if !waits {
             self.done.insert(number);
         }
         let exit = exit_of_result(result).code();
@@ -78,8 +82,10 @@ impl<'a> UnitsProgress<'a> {
     pub(super) fn print_line(&mut self) {
         let name = |number: &usize| self.workspace.units[*number].unit.name.to_string();
         let running: Vec<String> = self.running.iter().map(name).collect();
-        let line = progress_line((self.done.len(), self.skipped, self.total), &running);
-        if !(self.ui.live || self.ui.json || self.ui.ndjson || line == self.last_line) {
+        let counts = [(self.failed.len(), "failed"), (self.skipped, "skipped")];
+        let line = progress_line((self.done.len(), self.total), counts, &running);
+        let is_empty = self.total == 0;
+        if !(is_empty || self.ui.live || self.ui.json || self.ui.ndjson || line == self.last_line) {
             self.ui.hint(&line);
             self.last_line = line;
         }
@@ -93,12 +99,13 @@ impl<'a> UnitsProgress<'a> {
     }
 }
 
-fn progress_line((done, skipped, total): (usize, usize, usize), running: &[String]) -> String {
+fn progress_line((done, total): (usize, usize), others: [(usize, &str); 2], running: &[String]) -> String {
     let done = format!("{done} of {} done", phrases::count_noun(total, "unit"));
-    let skipped = (skipped > 0).then(|| format!("{skipped} skipped"));
+    let others =
+        others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     let names = || phrases::join_words(running.iter(), MAX_LISTED_UNITS);
     let running = (!running.is_empty()).then(|| format!("running: {}", names()));
-    let parts: Vec<String> = std::iter::once(done).chain(skipped).chain(running).collect();
+    let parts: Vec<String> = std::iter::once(done).chain(others).chain(running).collect();
     parts.join(", ")
 }
 
@@ -109,12 +116,14 @@ mod tests {
     #[test]
     fn a_line_counts_units_and_names_those_that_run() {
         let names = |count: usize| (0..count).map(|number| format!("s{number}/prod")).collect::<Vec<_>>();
-        assert_eq!(progress_line((1, 0, 1), &[]), "1 of 1 unit done");
+        let others = |failed, skipped| [(failed, "failed"), (skipped, "skipped")];
+        assert_eq!(progress_line((1, 1), others(0, 0), &[]), "1 of 1 unit done");
+        assert_eq!(progress_line((0, 1), others(1, 0), &[]), "0 of 1 unit done, 1 failed");
         assert_eq!(
-            progress_line((2, 1, 5), &names(2)),
-            "2 of 5 units done, 1 skipped, running: s0/prod, s1/prod"
+            progress_line((2, 6), others(1, 1), &names(2)),
+            "2 of 6 units done, 1 failed, 1 skipped, running: s0/prod, s1/prod"
         );
-        let many = progress_line((0, 0, 9), &names(9));
+        let many = progress_line((0, 9), others(0, 0), &names(9));
         assert!(many.contains("s5/prod") && !many.contains("s6/prod") && many.contains('3'), "{many}");
     }
 }
