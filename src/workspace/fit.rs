@@ -9,6 +9,8 @@ use std::fmt;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::{Effect, Registry, UpdateStrategy};
+use crate::model::values::derived::DerivedSecret;
+use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan};
 use crate::plan::model::step::{Operation, Step};
@@ -243,8 +245,14 @@ fn is_fitting_value(reviewed: &Value, fresh: &Value) -> bool {
         }
         // A secret without a fingerprint is known by its name only, as before the ledger exists.
         (then, Value::Secret(_)) if then.lacks_fingerprint() => true,
+        // One that is computed from secrets that did not exist then has another digest now that they do.
+        (Value::Secret(Secret::Derived(then)), Value::Secret(_)) if awaits_secrets(then) => true,
         (then, now) => then == now,
     }
+}
+
+fn awaits_secrets(planned: &DerivedSecret) -> bool {
+    planned.recorded_inputs().is_some_and(|missing| !missing.is_empty())
 }
 
 /// Checks that the objects that a plan touches are those of the review, and as they were then.

@@ -1,6 +1,6 @@
 //! Secret outputs that another stack reads: only from a ledger that keeps them encrypted.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::case::{Case, Run};
 
@@ -140,4 +140,89 @@ fn a_secret_output_is_refused_where_nothing_keeps_it() {
         .exits(1, "validate --all")
         .says(&["S0325", "a name would contain a secret of another stack"]);
     repository.exits(1, "-C site plan").says(&["a text that is not secret"]);
+}
+
+#[test]
+fn a_plan_of_all_stacks_is_blocked_where_an_apply_cannot_read_a_secret() {
+    let repository = Repository::with_recipients();
+    let case = &repository.0;
+    let fingerprint = |plan: &Run| plan.json()["fingerprint"].as_str().unwrap().to_owned();
+    let env_vars = |plan: &Run| {
+        let plan = plan.json();
+        let units = plan["units"].as_array().unwrap();
+        let site = units.iter().find(|unit| unit["stack"] == "site").unwrap();
+        site["plan"]["changes"][0]["attributes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|attribute| attribute["path"].as_str().unwrap().starts_with("env_vars"))
+            .unwrap()
+            .clone()
+    };
+    // The secret does not exist yet, and is one for the reader, too.
+    let plan = repository.exits(0, "plan --all --output json");
+    let shown = env_vars(&plan);
+    assert_eq!(
+        (&shown["secret"], &shown["after"]["TOKEN"]),
+        (&true.into(), &json!({"secret": true})),
+        "{shown}"
+    );
+    // Without an identity, the reader cannot be applied: the blocker says so before anything is sent. It is a fact of this
+    // machine, and the fingerprint is the same.
+    case.fails(4, "plan --all").says(&[
+        "site/default",
+        "identity_missing",
+        "app.web",
+        "STEAD_AGE_IDENTITY",
+        "1 blocked",
+    ]);
+    assert_eq!(fingerprint(&case.fails(4, "plan --all --output json")), fingerprint(&plan));
+    // One identity that is not a recipient's is none.
+    case.ok("secret keygen --out eve");
+    let mut command = case.command("plan --all");
+    let other = Run::of(&command.env("STEAD_AGE_IDENTITY", case.path("eve")).output().unwrap());
+    assert_eq!(other.code, 4, "{}", other.all());
+    repository.apply("");
+
+    // A plan knows the text, because the service shows it; an apply reads what the ledger keeps.
+    case.edit("site/stead.yaml", "TOKEN: $stacks", "KEY: $stacks");
+    let plan = repository.exits(0, "plan --all --output json");
+    let blocked = case.fails(4, "plan --all --output json");
+    assert!(blocked.stdout.contains("identity_missing"), "{}", blocked.stdout);
+    assert_eq!(fingerprint(&blocked), fingerprint(&plan));
+    let last = case.cloud().last();
+    case.fails(4, &format!("apply --all --expect {}", fingerprint(&plan))).says(&["identity"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    repository.exits(0, &format!("apply --all --expect {}", fingerprint(&plan)));
+    case.ok("plan --all --exit-code");
+}
+
+#[test]
+fn a_new_secret_passes_through_a_stack_without_resources() {
+    let repository = Repository::with_recipients();
+    let case = &repository.0;
+    let recipient = case.ok("secret keygen --out backup").stdout.trim().to_owned();
+    let own = std::fs::read_to_string(case.path("db/stead.yaml")).unwrap();
+    let recipients = own.split_once("secrets: ").unwrap().1.trim().replace("]", &format!(", {recipient}]"));
+    case.edit("db/stead.yaml", own.split_once("secrets: ").unwrap().1.trim(), &recipients);
+    case.write(
+        "pass/stead.yaml",
+        format!("stead: 1\nstack: pass\nstacks: {{ db: ../db }}\nproject: {{ p: {{ name: p }} }}\noutputs: {{ token: $stacks.db.token }}\nsecrets: {recipients}\n"),
+    );
+    case.write(
+        "site/stead.yaml",
+        SITE.replace("../db", "../pass").replace(
+            "URL: $stacks.db.url, BOTH: \"${stacks.db.plain} ${stacks.db.token}\"",
+            "BOTH: \"-${stacks.db.token}\"",
+        ),
+    );
+    repository.apply("");
+    assert!(repository.env_vars("web").to_string().contains(&repository.token()));
+    // Another length gives another value, which all three get in one apply.
+    case.edit("db/stead.yaml", "generate: 32", "generate: 40");
+    repository.exits(2, "plan --all --exit-code").says(&["pass/default", "~ token"]);
+    repository.apply("");
+    assert_eq!(repository.token().len(), 40);
+    assert!(repository.env_vars("web").to_string().contains(&repository.token()));
+    repository.exits(0, "plan --all --exit-code");
 }

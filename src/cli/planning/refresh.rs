@@ -231,7 +231,7 @@ pub(in crate::cli) async fn with_live_state<T>(
         claimed,
         foreign,
         lost_secrets: known.lost.clone(),
-        locked_secrets: known.locked.clone(),
+        locked_secrets: options.locked_secrets.union(&known.locked).cloned().collect(),
         allowed_recipients: project.settings.allowed_recipients.clone(),
         policy: policy_context(connection, project),
         ..options.clone()
@@ -328,7 +328,7 @@ fn with_locked_outputs(
             .reads
             .keys()
             .filter(|name| matches!(given.get(*name), Some(Value::Secret(secret)) if secret.is_withheld()));
-        options.locked_secrets.extend(locked.map(|name| Name::new(format!("stacks.{alias}.{name}"))));
+        options.locked_secrets.extend(locked.map(|name| output_secrets::read_path(alias, name)));
     }
     options
 }

@@ -2,6 +2,8 @@
 //! the user's identity. In: the outputs of a stack, or the ledger of another one. Out: records, or outputs whose secrets
 //! have their text. Invariant: a ledger that keeps no secrets gives no secret to a reader.
 
+use std::collections::BTreeSet;
+
 use super::kept_secrets::{Keyring, kept_secret_record};
 use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::process::failure::CliFailure;
@@ -73,15 +75,37 @@ pub(in crate::cli) fn open_outputs<'n>(
     Ok(Some(outputs))
 }
 
-/// Returns a planned secret output as a reader gets it: unknown if the apply of its stack generates it.
+/// Returns a planned secret output as a reader gets it, a substitute if the apply of its stack generates it; `None` if even
+/// whether it is a text is not known.
 pub(in crate::cli) fn planned_secret(secret: &Secret, alias: &Name, name: &Name) -> Option<Secret> {
     if secret.is_withheld() {
         return Some(as_read(Secret::new_withheld(), alias, name));
     }
-    secret.expose().map(|text| as_read(Secret::new(text), alias, name))
+    let read = secret.expose().map(Secret::new).or_else(|| secret.to_unnamed_substitute())?;
+    Some(as_read(read, alias, name))
+}
+
+/// Returns whether an identity of this run decrypts what the ledger of another stack keeps, or will keep: secrets are encrypted
+/// to the recipients that it has pinned, before its first apply to those that the stack declares.
+///
+/// # Errors
+/// When the identity is invalid.
+pub(in crate::cli) fn can_decrypt(
+    keyring: &Keyring<'_>,
+    ledger: &Ledger,
+    declared: &BTreeSet<Name>,
+) -> Result<bool, CliFailure> {
+    let pinned = &ledger.secrets.recipients;
+    let recipients = if pinned.is_empty() { declared } else { pinned };
+    Ok(keyring.identities()?.iter().any(|identity| recipients.contains(&identity.recipient())))
+}
+
+/// Returns the path that a reader writes for an output of another stack.
+pub(in crate::cli) fn read_path(alias: &Name, name: &Name) -> Name {
+    Name::new(format!("stacks.{alias}.{name}"))
 }
 
 /// Names a secret by the path that the reader writes: what is computed from it is identified by that.
 fn as_read(secret: Secret, alias: &Name, name: &Name) -> Secret {
-    secret.named_after(&format!("stacks.{alias}.{name}"))
+    secret.named_after(&read_path(alias, name))
 }

@@ -1,7 +1,7 @@
 //! What flows between units: the outputs of upstream units for a reader, and the objects of others that a unit's blocks
 //! name. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::planned_units::{OtherLedgers, UnitResults};
 use super::units::Workspace;
@@ -10,15 +10,27 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets::Keyring;
 use crate::cli::secrets::output_secrets;
 use crate::config::resolve::late_binding::looked_up_objects;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Type;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
+use crate::workspace::unit::UpstreamUnit;
 
-/// Returns the outputs of a unit's upstream units by their names under `stacks`: the planned ones of a selected unit, else
-/// those of its ledger. A unit that was never applied is absent.
+/// What a unit reads of its upstream units.
+#[derive(Default)]
+pub(super) struct UpstreamOutputs {
+    /// The outputs, by the names of their stacks under `stacks`.
+    pub(super) values: BTreeMap<Name, Attributes>,
+    /// Planned secrets, as `stacks.NAME.OUTPUT`, that the apply of the unit reads from a ledger and that no identity of
+    /// this run decrypts there.
+    pub(super) locked: BTreeSet<Name>,
+}
+
+/// Returns the outputs of a unit's upstream units: the planned ones of a selected unit, else those of its ledger. A unit
+/// that was never applied is absent.
 ///
 /// # Errors
 /// When an upstream unit has no plan, or a secret that its ledger keeps cannot be used.
@@ -27,32 +39,35 @@ pub(super) fn upstream_outputs(
     number: usize,
     units: &UnitResults,
     others: &OtherLedgers,
-) -> Result<BTreeMap<Name, Attributes>, CliFailure> {
+) -> Result<UpstreamOutputs, CliFailure> {
     let one = &workspace.units[number];
-    let mut outputs = BTreeMap::new();
+    let keyring = Keyring::new(&one.settings);
+    let mut outputs = UpstreamOutputs::default();
     for edge in &one.unit.upstream {
         let above = workspace.graph.upstream[number]
             .iter()
             .find(|above| workspace.units[**above].unit.name == edge.unit);
         let Some(above) = above else { continue };
+        let project = one.loaded.as_ref().ok();
+        let other = project.and_then(|project| project.stack.stacks.get(&edge.alias));
+        let reads = other.into_iter().flat_map(|other| other.reads.keys());
         match units.get(above) {
             Some(Ok(planned)) => {
-                let waiting = Address::new("stacks", &edge.alias);
                 let upstream = workspace.units[*above].loaded.as_ref().ok();
-                let keeps = upstream.is_some_and(|project| project.stack.recipients.is_some());
-                let given = |(name, value): (&Name, &Value)| {
-                    let value = match value {
-                        Value::Secret(secret) if keeps => {
-                            let read = output_secrets::planned_secret(secret, &edge.alias, name);
-                            read.map_or_else(|| Value::Unknown(vec![waiting.clone()]), Value::Secret)
-                        }
-                        // Nothing keeps it: the reader is refused.
-                        Value::Secret(_) => Value::Secret(Secret::Fingerprint(None)),
-                        value => known_after(value, &waiting),
-                    };
-                    (name.clone(), value)
-                };
-                outputs.insert(edge.alias.clone(), planned.outputs.iter().map(given).collect());
+                let recipients = upstream.and_then(|project| project.stack.recipients.as_ref());
+                let names = recipients.map(|recipients| &recipients.names);
+                let values = planned_outputs(&edge.alias, &planned.outputs, names.is_some());
+                outputs.values.insert(edge.alias.clone(), values);
+                if let Some(names) = names {
+                    let secrets =
+                        reads.filter(|name| planned.outputs.get(*name).is_some_and(Value::is_secret));
+                    outputs.locked.extend(locked_outputs(
+                        &keyring,
+                        (&planned.ledger, names),
+                        edge,
+                        secrets,
+                    )?);
+                }
             }
             Some(Err(_)) => {
                 return Err(CliFailure::new(
@@ -62,24 +77,52 @@ pub(super) fn upstream_outputs(
                 .help("Correct that unit first."));
             }
             None if one.settings.untrusted => {
-                let reads =
-                    one.loaded.as_ref().ok().and_then(|project| project.stack.stacks.get(&edge.alias));
                 let unknown = || Value::Unknown(vec![Address::new("stacks", &edge.alias)]);
-                let values = reads.into_iter().flat_map(|other| other.reads.keys());
-                outputs.insert(edge.alias.clone(), values.map(|name| (name.clone(), unknown())).collect());
+                let values = reads.map(|name| (name.clone(), unknown())).collect();
+                outputs.values.insert(edge.alias.clone(), values);
             }
             None => {
                 let Some(ledger) = others.get(above).and_then(Option::as_ref) else { continue };
-                let project = one.loaded.as_ref().ok();
-                let other = project.and_then(|project| project.stack.stacks.get(&edge.alias));
-                let reads = other.into_iter().flat_map(|other| other.reads.keys());
-                let keyring = Keyring::new(&one.settings);
                 let given = output_secrets::open_outputs(&keyring, (&edge.alias, reads), ledger)?;
-                outputs.extend(given.map(|given| (edge.alias.clone(), given)));
+                outputs.values.extend(given.map(|given| (edge.alias.clone(), given)));
             }
         }
     }
     Ok(outputs)
+}
+
+/// Returns the planned outputs of a unit as a reader gets them; `keeps`: its ledger keeps secrets.
+fn planned_outputs(alias: &Name, planned: &Attributes, keeps: bool) -> Attributes {
+    let waiting = Address::new("stacks", alias);
+    let given = |(name, value): (&Name, &Value)| {
+        let value = match value {
+            Value::Secret(secret) if keeps => {
+                let read = output_secrets::planned_secret(secret, alias, name);
+                read.map_or_else(|| Value::Unknown(vec![waiting.clone()]), Value::Secret)
+            }
+            // Nothing keeps it: the reader is refused.
+            Value::Secret(_) => Value::Secret(Secret::Fingerprint(None)),
+            value => known_after(value, &waiting),
+        };
+        (name.clone(), value)
+    };
+    planned.iter().map(given).collect()
+}
+
+/// Returns the secrets that an apply cannot read, as `stacks.NAME.OUTPUT`: that a plan of this run knows their text does not
+/// help, because a unit is applied with what the ledger of the other one keeps.
+fn locked_outputs<'n>(
+    keyring: &Keyring<'_>,
+    (ledger, recipients): (&Ledger, &BTreeSet<Name>),
+    edge: &UpstreamUnit,
+    secrets: impl Iterator<Item = &'n Name>,
+) -> Result<Vec<Name>, CliFailure> {
+    let mut secrets = secrets.peekable();
+    let is_open = secrets.peek().is_none()
+        || keyring.settings().untrusted
+        || output_secrets::can_decrypt(keyring, ledger, recipients)?;
+    let secrets = secrets.filter(|_| !is_open);
+    Ok(secrets.map(|name| output_secrets::read_path(&edge.alias, name)).collect())
 }
 
 /// Returns a value in which everything unknown waits for another stack, not for resources of it that the reader does not

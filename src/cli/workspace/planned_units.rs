@@ -98,7 +98,7 @@ impl PlannedUnit {
         let is_recorded = |(name, value): (&Name, &Value)| {
             let known = recorded.and_then(|recorded| recorded.get(name));
             if let Value::Secret(secret) = value
-                && output_secrets::lacks_output(&self.ledger, name, secret)
+                && (secret.is_yet_unknown() || output_secrets::lacks_output(&self.ledger, name, secret))
             {
                 return false;
             }

@@ -12,7 +12,7 @@ use super::blockers;
 use super::blockers::declared_moves::DeclaredMoves;
 use super::blockers::misplaced_ledgers::block_misplaced;
 use super::loaded_unit::WorkspaceUnit;
-use super::outputs::{upstream_outputs, used_objects};
+use super::outputs::{UpstreamOutputs, upstream_outputs, used_objects};
 use super::planned_units::{
     AccountState, OtherLedgers, PlannedUnit, UnitResults, UnitsOptions, WorkspacePlan,
 };
@@ -358,7 +358,7 @@ async fn plan_unit(
     let outputs = match upstream_outputs(workspace, number, units, others) {
         Ok(outputs) => outputs,
         // A destroy needs no outputs.
-        Err(_) if state.options.destroy => BTreeMap::new(),
+        Err(_) if state.options.destroy => UpstreamOutputs::default(),
         Err(failure) => return Err(failure),
     };
     let Some(AccountState { snapshot, catalog }) = live.get(&state.account) else {
@@ -373,12 +373,13 @@ async fn plan_unit(
         }
         None => catalog,
     };
-    let shared = SharedInputs { outputs: &outputs, owners };
+    let shared = SharedInputs { outputs: &outputs.values, owners };
+    let options = PlanningOptions { locked_secrets: outputs.locked, ..state.options.clone() };
     let decided = Box::pin(refresh::with_live_state(
         &state.connection,
         state.project,
         &state.ledger,
-        (&state.options, state.pinned.as_ref()),
+        (&options, state.pinned.as_ref()),
         LiveInputs { snapshot, catalog, shared: Some(shared) },
         |inputs| (pipeline::make_plan_with_outputs(inputs), used_objects(inputs)),
     ))

@@ -295,6 +295,35 @@ impl Secret {
         Self::Deferred(DeferredText::boxed(stand_in, None))
     }
 
+    /// Returns the substitute for a secret that has no text yet, without its name: another stack names it in its own way.
+    /// `None` for a secret with a text, and for a stored one.
+    #[must_use]
+    pub fn to_unnamed_substitute(&self) -> Option<Self> {
+        match self {
+            Self::Deferred(deferred) => Some(Self::new_deferred(deferred.text.clone())),
+            Self::Derived(derived) if derived.is_deferred() => {
+                let text = derived.to_computable()?;
+                Some(Self::new_deferred(text.as_text()?))
+            }
+            Self::Plain(_) | Self::Fingerprint(_) | Self::Derived(_) => None,
+        }
+    }
+
+    /// Returns whether the secret is yet to be generated, or is computed from one: then no ledger has its value.
+    #[must_use]
+    pub fn is_yet_unknown(&self) -> bool {
+        self.is_deferred() && !self.is_withheld()
+    }
+
+    /// Returns the names of the variables and outputs that the secret is, or is computed from; none for a stored one.
+    #[must_use]
+    pub fn source_names(&self) -> Vec<&SmolStr> {
+        match self {
+            Self::Derived(derived) => derived.input_names().collect(),
+            other => other.name().into_iter().collect(),
+        }
+    }
+
     /// Returns the keyed fingerprint: 64 hexadecimal digits, or the recorded one. `None` without a key, and for a
     /// secret whose value is not available in this run.
     ///

@@ -265,7 +265,8 @@ impl Value {
         }
     }
 
-    fn any(&self, test: &impl Fn(&Value) -> bool) -> bool {
+    /// Returns whether the value, or a part of it, passes a test.
+    pub fn any(&self, test: &impl Fn(&Value) -> bool) -> bool {
         test(self)
             || match self {
                 Self::List(items) => items.iter().any(|item| item.any(test)),

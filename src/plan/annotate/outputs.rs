@@ -6,6 +6,8 @@ pub(in crate::plan) mod resource_values;
 
 use std::collections::BTreeSet;
 
+use smol_str::SmolStr;
+
 use crate::config::stack::model::Output;
 use crate::ledger::state::run_history::RunEnd;
 use crate::model::address::{Address, Name};
@@ -93,6 +95,7 @@ fn planned_output(
         .chain(&waits_for)
         .filter(|one| is_source(one))
         .cloned()
+        .chain(awaited_stacks(after))
         .collect();
     because.sort();
     because.dedup();
@@ -121,6 +124,22 @@ fn planned_output(
     }
 }
 
+/// Returns the other stacks that have yet to generate a secret of a value, as the addresses that it reads.
+fn awaited_stacks(value: &Value) -> Vec<Address> {
+    match value {
+        Value::Secret(secret) if secret.is_yet_unknown() => {
+            let stack = |name: &SmolStr| {
+                let (alias, _) = name.strip_prefix(OTHER_STACKS)?.strip_prefix('.')?.split_once('.')?;
+                Some(Address::new(OTHER_STACKS, alias))
+            };
+            secret.source_names().into_iter().filter_map(stack).collect()
+        }
+        Value::List(items) => items.iter().flat_map(awaited_stacks).collect(),
+        Value::Map(map) => map.values().flat_map(awaited_stacks).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Returns whether the last complete apply had the present configuration: then nothing in it changed an output.
 fn is_config_applied(joined: &JoinedState<'_>) -> bool {
     let complete = |end: &RunEnd| end.complete;
@@ -139,11 +158,12 @@ enum Difference {
     Differs,
 }
 
-/// Compares a recorded value with the planned one. A secret that this run does not have, and one that is generated, count as
-/// the same: the recorded one is then not known to change.
+/// Compares a recorded value with the planned one. A secret that this run does not have counts as the same: the recorded one
+/// is then not known to change.
 fn compare_values(recorded: &Value, planned: &Value, key: &FingerprintKey) -> Difference {
     match (recorded, planned) {
         (_, Value::Unknown(_)) => Difference::Unknown,
+        (Value::Secret(_), Value::Secret(secret)) if secret.is_yet_unknown() => Difference::Unknown,
         (Value::Secret(_), Value::Secret(secret)) => {
             let is_same = key.is_none() || secret.is_deferred() || is_same_secret(recorded, planned, key);
             if is_same { Difference::Same } else { Difference::Differs }
@@ -267,7 +287,7 @@ mod tests {
             (text("s"), secret("s"), Difference::Differs),
             (recorded("s"), text("s"), Difference::Differs),
             (recorded("s"), Value::Secret(Secret::new_withheld()), Difference::Same),
-            (recorded("s"), Value::Secret(Secret::new_deferred("x")), Difference::Same),
+            (recorded("s"), Value::Secret(Secret::new_deferred("x")), Difference::Unknown),
             (list(&[recorded("s")]), list(&[secret("t")]), Difference::Differs),
         ] {
             assert_eq!(compare_values(&before, &after, &key), expected, "{before:?} {after:?}");

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::fingerprint::{FingerprintChange, hashed_change};
+use super::fingerprint::{FingerprintChange, hashed_change, is_decided};
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::blocker_code::{POLICY, UPSTREAM};
 use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
@@ -54,8 +53,7 @@ pub(super) fn decisions_by_address(plan: &Plan) -> Result<BTreeMap<&Address, Str
         }
     }
     // As in the fingerprint: what depends on the time or on another unit's plan is no decision of this one.
-    for block in plan.blocks.iter().filter(|block| block.code != POLICY.code && block.code != UPSTREAM.code)
-    {
+    for block in plan.blocks.iter().filter(|block| is_decided(block)) {
         if let Some(address) = &block.address {
             found.entry(address).or_default().blockers.push(&block.code);
         }

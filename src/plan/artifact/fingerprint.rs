@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::json_digest;
-use crate::model::diagnostic::blocker_code::{self, POLICY, UPSTREAM};
+use crate::model::diagnostic::blocker_code::{self, IDENTITY_MISSING, POLICY, UPSTREAM};
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
@@ -124,9 +124,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
         blocks: plan
             .blocks
             .iter()
-            // An override of a policy is not part of the decision, but the policy's result is. That another unit is
-            // blocked is a matter of its own plan, and may depend on the time.
-            .filter(|block| block.code != POLICY.code && block.code != UPSTREAM.code)
+            .filter(|block| is_decided(block))
             .map(|block| (block.code.as_str(), block.address.as_ref()))
             .collect(),
         denied: plan
@@ -149,6 +147,13 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
             .collect(),
     };
     json_digest("stead plan 3", &decided)
+}
+
+/// Returns whether a blocker is part of what a plan decides. An override of a policy is not, but the policy's result is. That
+/// another unit is blocked is a matter of its own plan, and may depend on the time. That an identity is missing is a matter of
+/// the machine: a job that only plans has none, and the job that applies what was reviewed has one.
+pub(super) fn is_decided(block: &Blocker) -> bool {
+    ![POLICY.code, UPSTREAM.code, IDENTITY_MISSING.code].contains(&&*block.code)
 }
 
 fn is_about_secret(note: &PlanNote) -> bool {

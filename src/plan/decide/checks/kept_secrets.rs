@@ -45,7 +45,8 @@ pub(in crate::plan) fn check<'a>(
         let delivers = decision.act == DecisionKind::Update
             && subject.entry.is_some_and(|entry| entry.secret_lost)
             && joined.inputs.options.locked_secrets.contains(subject.address.as_str());
-        if delivers || needs_plaintext(subject, decision) {
+        let locked = &joined.inputs.options.locked_secrets;
+        if delivers || needs_plaintext(subject, decision, locked) {
             let text = format!(
                 "{} needs the text of a kept secret, and no identity that can decrypt it is available.",
                 subject.address
@@ -168,36 +169,37 @@ pub(in crate::plan) fn recipient_notes(joined: &JoinedState<'_>) -> Vec<PlanNote
 }
 
 /// Returns whether a step of a resource sends the plain text of a secret that cannot be decrypted here.
-fn needs_plaintext(subject: &ResourceState<'_>, decision: &Decision<'_>) -> bool {
+fn needs_plaintext(subject: &ResourceState<'_>, decision: &Decision<'_>, locked: &BTreeSet<Name>) -> bool {
     let Some(resource) = subject.resource else { return false };
     let makes = matches!(decision.act, DecisionKind::Create | DecisionKind::Replace { .. });
     let changes =
         |name: &str| decision.differences.iter().any(|difference| difference.attribute.name == name);
     resource.attributes.iter().any(|(name, setting)| {
-        is_withheld(&setting.expression)
-            && (makes || (decision.act == DecisionKind::Update && changes(name)))
+        (makes || (decision.act == DecisionKind::Update && changes(name)))
+            && (is_withheld(&setting.expression) || is_locked(&setting.expression, locked))
     })
 }
 
 /// Returns whether an expression contains a secret that cannot be decrypted here.
 #[must_use]
 pub fn is_withheld(expression: &Expression) -> bool {
-    match expression {
-        Expression::Value(value) => holds_withheld(value),
-        Expression::Reference(_) => false,
-        Expression::Text(parts) | Expression::List(parts) => parts.iter().any(is_withheld),
-        Expression::Map(parts) => parts.values().any(is_withheld),
-        Expression::Cel(cel) => {
-            cel.bindings.values().any(holds_withheld) || cel.waiting.values().any(is_withheld)
-        }
-    }
+    holds_secret(expression, &Secret::is_withheld)
 }
 
-fn holds_withheld(value: &Value) -> bool {
-    match value {
-        Value::Secret(secret) => Secret::is_withheld(secret),
-        Value::List(items) => items.iter().any(holds_withheld),
-        Value::Map(map) => map.values().any(holds_withheld),
-        _ => false,
+/// Returns whether an expression contains a secret whose text this run knows, and an apply cannot read where it is kept.
+fn is_locked(expression: &Expression, locked: &BTreeSet<Name>) -> bool {
+    holds_secret(expression, &|secret| secret.source_names().into_iter().any(|name| locked.contains(name)))
+}
+
+fn holds_secret(expression: &Expression, is_it: &dyn Fn(&Secret) -> bool) -> bool {
+    let in_value =
+        |value: &Value| value.any(&|part| matches!(part, Value::Secret(secret) if is_it(secret)));
+    let in_part = |part: &Expression| holds_secret(part, is_it);
+    match expression {
+        Expression::Value(value) => in_value(value),
+        Expression::Reference(_) => false,
+        Expression::Text(parts) | Expression::List(parts) => parts.iter().any(in_part),
+        Expression::Map(parts) => parts.values().any(in_part),
+        Expression::Cel(cel) => cel.bindings.values().any(in_value) || cel.waiting.values().any(in_part),
     }
 }
