@@ -137,6 +137,60 @@ fn problems_between_stacks_are_found_offline() {
 }
 
 #[test]
+fn an_output_of_the_wrong_type_is_found_offline_wherever_it_is_used() {
+    let net = "stead: 1\nstack: net\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs:\n  list: [a, b]\n  ids: [$vpc.main]\n  map: { a: b }\n  count: 3\n  nothing: null\n  text: hello\n  vpc: $vpc.main\n  cidr: $vpc.main.cidr\n";
+    let case = Case::new().file(".git/HEAD", "").file("net/stead.yaml", net);
+    let app = |env: &str| {
+        format!(
+            "stead: 1\nstack: app\nstacks: {{ net: ../net }}\napp:\n  web:\n    type: web\n    name: web\n    repo: acme/web\n    branch: main\n    port: 80\n    env_vars:\n      A: {env}\n"
+        )
+    };
+    for (value, said) in [
+        ("$stacks.net.list", "It takes a text, and this is a list"),
+        ("$stacks.net.ids", "It takes a text, and this is a list"),
+        ("\"in ${stacks.net.list}\"", "The output is a list, which cannot be inserted into a text"),
+        ("\"in ${stacks.net.ids}\"", "The output is a list, which cannot be inserted into a text"),
+        ("\"in ${stacks.net.map}\"", "The output is a map, which cannot be inserted into a text"),
+        ("\"in ${stacks.net.nothing}\"", "The output is null, which cannot be inserted into a text"),
+        ("\"${stacks.net.count + 'x'}\"", "`+` does not work on a whole number and a text"),
+    ] {
+        case.write("app/stead.yaml", app(value));
+        case.fails(1, "validate --all").says(&[said, "app/stead.yaml:12:"]);
+    }
+    for value in [
+        "$stacks.net.count",
+        "$stacks.net.vpc",
+        "\"${stacks.net.count} ${stacks.net.text} ${stacks.net.vpc}\"",
+    ] {
+        case.write("app/stead.yaml", app(value));
+        case.ok("validate --all");
+    }
+    for (block, said) in [
+        (
+            "database: { x: { engine: postgres, plan: p, public_allowlist: [10.0.0.0/8, $stacks.net.list] } }",
+            "this is a list",
+        ),
+        (
+            "database: { x: { engine: postgres, plan: p, public_allowlist: [10.0.0.0/8, $stacks.net.text] } }",
+            "this is `hello`",
+        ),
+        ("vm: { v: { template: t, plan: p, ssh_keys: [$stacks.net.vpc] } }", "the id of vpc.main, a vpc"),
+        ("vm: { v: { template: t, plan: p, ssh_keys: [$stacks.net.count] } }", "this is a whole number"),
+        ("vm: { v: { template: t, plan: p, vpc: $stacks.net.list } }", "this is a list"),
+        ("volume: { v: { size: \"1${stacks.net.count}\" } }", "this is a text"),
+        ("volume: { v: { size: 20, project: $stacks.net.vpc } }", "the id of vpc.main, a vpc"),
+        ("outputs: { x: \"in ${stacks.net.list}\" }", "cannot be inserted into a text"),
+    ] {
+        case.write("app/stead.yaml", format!("stead: 1\nstack: app\nstacks: {{ net: ../net }}\n{block}\n"));
+        // The project of a block has no place of its own.
+        let is_project = block.contains("project:");
+        let value = block.find('"').or(block.find("$stacks"));
+        let column = if is_project { block.find("v:") } else { value }.unwrap() + 1;
+        case.fails(1, "validate --all").says(&[said, &format!("app/stead.yaml:4:{column}]")]);
+    }
+}
+
+#[test]
 fn a_secret_output_is_not_read_by_another_stack() {
     let case = repository();
     case.edit("net/stead.yaml", "\nvars: {", "\nvars: { token: { type: secret, default: canary-88 },");

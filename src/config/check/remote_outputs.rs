@@ -1,11 +1,11 @@
 //! Checks what a stack reads from other stacks against what these declare: offline, without a ledger. In: a stack, and
 //! the other stacks as their files are now. Out: a diagnostic for each output that is not declared, that is a secret which
-//! the ledger of that stack does not keep, or whose type does not fit the attribute that takes it.
+//! the ledger of that stack does not keep, or whose type does not fit where it is used: in an attribute, a part of one, or a text.
 
 use std::collections::BTreeMap;
 
 use crate::config::codes;
-use crate::config::diagnostics::messages::mismatch_diagnostic;
+use crate::config::diagnostics::messages::{evaluation_problem, mismatch_diagnostic};
 use crate::config::stack::known_values::substitute_known_values;
 use crate::config::stack::model::{AttributeSetting, OtherStack, Output, Stack};
 use crate::config::types::conform::conform_to_type;
@@ -14,9 +14,20 @@ use crate::config::types::reference_fit::{is_fitting_type, referenced_type};
 use crate::config::types::scalar::type_name;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::expression::{Expression, Reference};
+use crate::model::evaluate::evaluate_expression;
+use crate::model::expression::{AttributeLookup, Expression, Reference};
 use crate::model::schema::{Registry, Type};
-use crate::model::values::value::Value;
+use crate::model::source::Span;
+use crate::model::values::value::{Attributes, Value};
+
+/// First part of the address of an output of another stack.
+const STACKS: &str = "stacks";
+
+/// The kind that the `project` of a block names.
+const PROJECT: &str = "project";
+
+/// Summary of the problem of an output that does not fit where it is used.
+const WRONG_TYPE: &str = "an output of another stack has the wrong type";
 
 /// Returns the problems of what `stack` reads from other stacks. `upstream` has them by their names under `stacks`; one
 /// that is absent is not checked.
@@ -32,16 +43,23 @@ pub fn check_remote_outputs(
             check_declared_outputs(alias, other, declared, &mut problems);
         }
     }
+    let mut checked = UsedOutputs { registry, stack, upstream, problems: Vec::new() };
     for resource in stack.resources.values() {
         for (name, setting) in &resource.attributes {
             let Some(attribute) = resource.kind.attribute(name) else { continue };
             if name == "name" {
                 problems.extend(secret_name_problem(setting, upstream));
             }
-            let Some((other, output)) = referenced_output(&setting.expression, upstream) else { continue };
-            problems.extend(type_problem(registry, other, output, &attribute.ty, setting));
+            checked.check(Some(&attribute.ty), &setting.expression, setting.span);
+        }
+        if let Some(project) = &resource.project {
+            checked.check(Some(&Type::Reference(PROJECT)), project, resource.span);
         }
     }
+    for output in stack.outputs.values() {
+        checked.check(None, &output.expression, output.span);
+    }
+    problems.extend(checked.problems);
     problems
 }
 
@@ -150,60 +168,214 @@ fn referenced_output<'s>(
     let Expression::Reference(Reference { address, attribute: Some(output) }) = expression else {
         return None;
     };
-    let other = upstream.get(address.last()).filter(|_| address.root() == "stacks")?;
+    let other = upstream.get(address.last()).filter(|_| address.root() == STACKS)?;
     Some((other, other.outputs.get(output)?))
 }
 
-/// Returns the problem of an output whose type does not fit the attribute `setting`; `None` if it fits, or its type is
-/// not known.
-fn type_problem(
+/// Where a stack uses outputs of others, and the problems that were found.
+struct UsedOutputs<'s> {
     registry: Registry,
-    other: &Stack,
-    output: &Output,
-    ty: &Type,
-    setting: &AttributeSetting,
-) -> Option<Diagnostic> {
-    match substitute_known_values(other, &output.expression) {
-        // An id or a catalog name is a text that only the service can judge.
-        Expression::Value(_) if matches!(ty, Type::Reference(_) | Type::Catalog(_)) => None,
-        Expression::Value(value) => {
-            let mistake = conform_to_type(ty, value).err()?;
-            Some(located(mismatch_diagnostic(&mistake, setting.span), other, output))
+    stack: &'s Stack,
+    upstream: &'s BTreeMap<Name, &'s Stack>,
+    problems: Vec<Diagnostic>,
+}
+
+impl UsedOutputs<'_> {
+    /// Checks the outputs in an expression, which `span` covers, that gives a value of the type `ty`; `None`: of any type.
+    fn check(&mut self, ty: Option<&Type>, expression: &Expression, span: Span) {
+        let before = self.problems.len();
+        match expression {
+            // What is written here was checked where it is.
+            Expression::Value(_) => {}
+            Expression::Reference(reference) => {
+                if let Some((ty, (other, output))) = ty.zip(referenced_output(expression, self.upstream)) {
+                    let known = substitute_known_values(other, &output.expression);
+                    let problem =
+                        type_problem(&self.registry, other, &known, ty, self.span_of(reference, span));
+                    self.problems.extend(problem.map(|problem| located(problem, other, output)));
+                }
+            }
+            Expression::List(parts) => {
+                let of = ty.and_then(|ty| part_type(ty, None));
+                parts.iter().for_each(|part| self.check(of, part, span));
+            }
+            Expression::Map(parts) => {
+                for (key, part) in parts {
+                    self.check(ty.and_then(|ty| part_type(ty, Some(key))), part, span);
+                }
+            }
+            Expression::Text(parts) => parts.iter().for_each(|part| self.check_inserted(part, span)),
+            Expression::Cel(_) => {}
         }
-        Expression::Reference(reference) => reference_problem(registry, other, &reference, ty, setting)
-            .map(|problem| located(problem, other, output)),
-        Expression::List(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
-            let mistake = TypeMismatch::wrong_type(&type_name(ty), "a list");
-            Some(located(mismatch_diagnostic(&mistake, setting.span), other, output))
+        let is_computed = matches!(expression, Expression::Text(_) | Expression::Cel(_));
+        if is_computed && self.problems.len() == before {
+            self.check_computed(ty, expression, span);
         }
+    }
+
+    /// Checks a part of a text: a list, a map or null cannot be inserted.
+    fn check_inserted(&mut self, part: &Expression, span: Span) {
+        let (Expression::Reference(reference), Some((other, output))) =
+            (part, referenced_output(part, self.upstream))
+        else {
+            return self.check(None, part, span);
+        };
+        let shape = match substitute_known_values(other, &output.expression) {
+            Expression::List(_) => Some("a list"),
+            Expression::Map(_) => Some("a map"),
+            Expression::Value(value @ (Value::Null | Value::List(_) | Value::Map(_))) => {
+                Some(value.type_name())
+            }
+            Expression::Reference(source) => match type_of_reference(other, &source) {
+                Some(Type::List(_) | Type::Set { .. }) => Some("a list"),
+                Some(Type::Map(_) | Type::Record(_)) => Some("a map"),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.problems.extend(shape.map(|shape| {
+            let problem = Diagnostic::error(codes::REMOTE_OUTPUT, WRONG_TYPE)
+                .with_label(self.span_of(reference, span), "")
+                .detail(format!("The output is {shape}, which cannot be inserted into a text."));
+            located(problem, other, output)
+        }));
+    }
+
+    /// Evaluates a text or an expression with the outputs that are known without a ledger, and checks the result.
+    fn check_computed(&mut self, ty: Option<&Type>, expression: &Expression, span: Span) {
+        let from_outputs = any_reference(expression, &|reference| reference.address.root() == STACKS);
+        if !from_outputs {
+            return;
+        }
+        match evaluate_expression(expression, &DeclaredOutputs(self.upstream)) {
+            Err(error) => self.problems.push(evaluation_problem(&error, span, None)),
+            Ok(value) if value.is_unknown() => {}
+            Ok(value) => {
+                let mistake = ty.and_then(|ty| known_value_mismatch(ty, value));
+                self.problems.extend(mistake.map(|mistake| mismatch_diagnostic(&mistake, span)));
+            }
+        }
+    }
+
+    /// Returns where an output is used in an expression: where the stack reads it first, if that is within the expression.
+    fn span_of(&self, Reference { address, attribute }: &Reference, whole: Span) -> Span {
+        let other = self.stack.stacks.get(address.last());
+        let first = other.zip(attribute.as_ref()).and_then(|(other, output)| other.reads.get(output));
+        let is_within = |span: &&Span| {
+            span.source == whole.source && span.start >= whole.start && span.end <= whole.end
+        };
+        first.filter(is_within).copied().unwrap_or(whole)
+    }
+}
+
+/// The outputs of other stacks, as far as their files alone show the values.
+struct DeclaredOutputs<'s>(&'s BTreeMap<Name, &'s Stack>);
+
+impl AttributeLookup for DeclaredOutputs<'_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let other = self.0.get(address.last()).filter(|_| address.root() == STACKS);
+        let output = other.zip(attribute).and_then(|(other, name)| Some((other, other.outputs.get(name)?)));
+        match output.map(|(other, output)| substitute_known_values(other, &output.expression)) {
+            Some(Expression::Value(value)) => value,
+            _ => Value::Unknown(vec![address.clone()]),
+        }
+    }
+
+    fn object(&self, _: &Address) -> (Attributes, bool) {
+        (Attributes::new(), false)
+    }
+}
+
+/// Returns the type of the entries of a list, or of a map under a key; `None` for other types.
+fn part_type<'t>(ty: &'t Type, key: Option<&Name>) -> Option<&'t Type> {
+    match (ty, key) {
+        (Type::List(of) | Type::Set { of, .. }, None) | (Type::Map(of), Some(_)) => Some(of),
+        (Type::Record(fields), Some(key)) => fields.iter().find(|(name, _)| *name == key).map(|(_, of)| of),
         _ => None,
     }
 }
 
-fn reference_problem(
-    registry: Registry,
+/// Returns why a known value does not fit a type; `None` if it fits.
+fn known_value_mismatch(ty: &Type, value: Value) -> Option<TypeMismatch> {
+    // An id or a catalog name is a text that only the service can judge.
+    let is_name = matches!(ty, Type::Reference(_) | Type::Catalog(_));
+    if is_name && matches!(value, Value::Null | Value::Text(_) | Value::Secret(_)) {
+        return None;
+    }
+    if is_name {
+        return Some(TypeMismatch::wrong_type(&type_name(ty), value.type_name()));
+    }
+    conform_to_type(ty, value).err()
+}
+
+/// Returns the problem of an output, whose `known` expression belongs to the stack `other`, that does not fit a type; `None`
+/// if it fits, or its type is not known.
+fn type_problem(
+    registry: &Registry,
     other: &Stack,
-    Reference { address, attribute }: &Reference,
+    known: &Expression,
     ty: &Type,
-    setting: &AttributeSetting,
+    span: Span,
 ) -> Option<Diagnostic> {
-    let kind = other.resources.get::<Address>(address)?.kind;
-    let found = referenced_type(kind, attribute.as_deref())?;
+    let wrong =
+        |found: &str| Some(mismatch_diagnostic(&TypeMismatch::wrong_type(&type_name(ty), found), span));
+    match known {
+        Expression::Value(value) => {
+            known_value_mismatch(ty, value.clone()).map(|mistake| mismatch_diagnostic(&mistake, span))
+        }
+        Expression::Reference(reference) => reference_problem(registry, other, reference, ty, span),
+        Expression::List(parts) => match part_type(ty, None) {
+            Some(of) => parts.iter().find_map(|part| type_problem(registry, other, part, of, span)),
+            None => wrong("a list"),
+        },
+        Expression::Map(parts) => {
+            if !matches!(ty, Type::Map(_) | Type::Record(_)) {
+                return wrong("a map");
+            }
+            parts.iter().find_map(|(key, part)| match part_type(ty, Some(key)) {
+                Some(of) => type_problem(registry, other, part, of, span),
+                None => wrong(&format!("a map with `{key}`")),
+            })
+        }
+        Expression::Text(_) => match ty {
+            Type::Boolean | Type::Integer { .. } | Type::Decimal => wrong("a text"),
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => wrong("a text"),
+            _ => None,
+        },
+        Expression::Cel(_) => None,
+    }
+}
+
+/// Returns the type of what a reference of a stack leads to; `None` if it is none of its blocks.
+fn type_of_reference(stack: &Stack, Reference { address, attribute }: &Reference) -> Option<Type> {
+    referenced_type(stack.resources.get::<Address>(address)?.kind, attribute.as_deref())
+}
+
+fn reference_problem(
+    registry: &Registry,
+    other: &Stack,
+    reference: &Reference,
+    ty: &Type,
+    span: Span,
+) -> Option<Diagnostic> {
+    let found = type_of_reference(other, reference)?;
+    let Reference { address, attribute } = reference;
     let whole = attribute.is_none();
     // An id is a text: it may be sent wherever a text is taken.
     let takes_text = whole && matches!(ty, Type::Text { .. });
-    if takes_text || is_fitting_type(&registry, ty, &found, (whole, false)) {
+    if takes_text || is_fitting_type(registry, ty, &found, (whole, false)) {
         return None;
     }
+    let kind = other.resources.get::<Address>(address)?.kind;
     let what = match attribute {
         None => format!("the id of {}, a {}", address, kind.name),
         Some(name) => format!("{address}.{name}, which is {}", type_name(&found)),
     };
-    let problem = Diagnostic::error(codes::REMOTE_OUTPUT, "an output of another stack has the wrong type");
+    let problem = Diagnostic::error(codes::REMOTE_OUTPUT, WRONG_TYPE);
     Some(
         problem
-            .with_label(setting.span, "")
-            .detail(format!("The attribute takes {}, and the output is {what}.", type_name(ty))),
+            .with_label(span, "")
+            .detail(format!("It takes {}, and the output is {what}.", type_name(ty))),
     )
 }
 
