@@ -162,3 +162,26 @@ fn a_stack_that_cannot_be_read_is_in_every_report() {
     let json = case.ok("plan --all --stacks data --output json").json();
     assert_eq!(json["units"].as_array().unwrap().len(), 1, "{json}");
 }
+
+#[test]
+fn the_markdown_counts_what_has_no_known_price() {
+    let app = "app: { NAME: { type: web, name: NAME, repo: acme/a, branch: main, port: 80 } }\n";
+    let stack = |name: &str| format!("stead: 1\nstack: {name}\n{}", app.replace("NAME", name));
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    case.write("one/stead.yaml", stack("one"));
+    case.write("two/stead.yaml", stack("two"));
+    case.ok("plan --all --report md=all.md --report html=all.html")
+        .says(&["2 resources without a known price, not counted"]);
+    let said = "at least $0.00/mo · 2 resources without a known price, not counted";
+    let md = std::fs::read_to_string(case.path("all.md")).unwrap();
+    assert!(md.lines().any(|line| line.starts_with("### ") && line.contains(said)), "{md}");
+    let html = std::fs::read_to_string(case.path("all.html")).unwrap();
+    assert!(html.contains("2 resources without a known price, not counted"), "{html}");
+    case.ok("cost --all").says(&["2 resources without a known price, not counted"]);
+    case.ok("-C one plan --report md=one.md");
+    let md = std::fs::read_to_string(case.path("one.md")).unwrap();
+    let last = md.trim_end().lines().next_back().unwrap();
+    assert!(last.contains("$0.00 → $0.00 a month · 1 resource without a known price, not counted"), "{md}");
+    // The last line is still the one that names the plan.
+    assert!(last.starts_with("<sub>`") && last.contains("apply --expect"), "{last}");
+}

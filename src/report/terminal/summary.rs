@@ -97,14 +97,8 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
     if let Some(read) = cost.priced_at {
         line = line.push_text(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
     }
-    if cost.unpriced > 0 {
-        line = line.push_styled(
-            TextRole::Warning,
-            format!(
-                " {dot} {} without a known price, not counted",
-                phrases::count_noun(cost.unpriced, "resource")
-            ),
-        );
+    if let Some(left_out) = phrases::unpriced_count(cost.unpriced) {
+        line = line.push_styled(TextRole::Warning, format!(" {dot} {left_out}"));
     }
     page.add_line(line);
     let charged = groups::charged_at_once(plan);

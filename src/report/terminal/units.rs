@@ -122,10 +122,8 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
             phrases::format_money(cost.after),
             phrases::bill_change(cost.after - cost.before, cost.unpriced)
         ));
-        if cost.unpriced > 0 {
-            let count = phrases::count_noun(cost.unpriced, "resource");
-            line = line
-                .push_styled(TextRole::Warning, format!("{dot}{count} without a known price, not counted"));
+        if let Some(left_out) = phrases::unpriced_count(cost.unpriced) {
+            line = line.push_styled(TextRole::Warning, format!("{dot}{left_out}"));
         }
         page.add_line(line);
         add_due(&mut page, due);

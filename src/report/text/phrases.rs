@@ -56,6 +56,13 @@ pub fn bill_change(delta: Decimal, unpriced: usize) -> String {
     if unpriced == 0 { change } else { format!("at least {change}") }
 }
 
+/// Returns how many resources a bill leaves out, because their prices are not known; `None` if none.
+#[must_use]
+pub fn unpriced_count(unpriced: usize) -> Option<String> {
+    (unpriced > 0)
+        .then(|| format!("{} without a known price, not counted", count_noun(unpriced, "resource")))
+}
+
 /// What is charged or refunded at once, or was.
 #[derive(Debug, Clone, Copy)]
 pub struct DueStatement {

@@ -90,12 +90,7 @@ pub fn cost_page(bill: &CostReport, style: TextStyle) -> String {
         None if bill.built_in => said.push("prices of the built-in cloud, not of your account".to_owned()),
         None => {}
     }
-    if bill.unpriced > 0 {
-        said.push(format!(
-            "{} without a known price, not counted",
-            phrases::count_noun(bill.unpriced, "resource")
-        ));
-    }
+    said.extend(phrases::unpriced_count(bill.unpriced));
     let mut page = TextPage::new(style);
     let mut line =
         TextLine::indent(0).push_styled(TextRole::Strong, format!("{}/{}", bill.stack, bill.environment));
@@ -215,9 +210,8 @@ pub fn units_cost_page(bills: &[&CostReport], style: TextStyle) -> String {
         line = line.push_text(format!(" {dot} prices of the built-in cloud, not of your account"));
     }
     let unpriced: usize = bills.iter().map(|bill| bill.unpriced).sum();
-    if unpriced > 0 {
-        let count = phrases::count_noun(unpriced, "resource");
-        line = line.push_text(format!(" {dot} {count} without a known price, not counted"));
+    if let Some(left_out) = phrases::unpriced_count(unpriced) {
+        line = line.push_text(format!(" {dot} {left_out}"));
     }
     let mut page = TextPage::new(style);
     page.add_line(line);

@@ -306,13 +306,15 @@ fn add_step_order(page: &mut MarkdownPage, of: &PlanReview<'_>) {
 
 fn report_footer(of: &PlanReview<'_>) -> String {
     let cost = &of.plan.cost;
-    let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
+    let left_out = phrases::unpriced_count(cost.unpriced).map(|count| format!(" · {count}"));
+    let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && left_out.is_none() {
         String::new()
     } else {
         format!(
-            " · {} → {} a month",
+            " · {} → {} a month{}",
             phrases::format_money(cost.monthly_before),
-            phrases::format_money(cost.monthly_after)
+            phrases::format_money(cost.monthly_after),
+            left_out.unwrap_or_default()
         )
     };
     let due = of.due().facts().join(", ");

@@ -195,6 +195,7 @@ fn head(of: &UnitsReport<'_>) -> String {
     facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     let cost = review.cost();
     facts.push(format!("{}/mo", phrases::bill_change(cost.after - cost.before, cost.unpriced)));
+    facts.extend(phrases::unpriced_count(cost.unpriced));
     facts.extend(review.due().facts());
     if review.destroy {
         facts.insert(0, "destroys everything unprotected".to_owned());

@@ -197,7 +197,7 @@ pub(super) fn cost_chart(of: &PlanReview<'_>) -> Markup {
             @let due = of.due().facts();
             @if !due.is_empty() { p { (due.join(" · ")) } }
             @if let Some(names) = view::charged_at_once(plan) { p.quiet { "charged or credited at once: " (names) } }
-            @if bill.unpriced > 0 { p.quiet { (phrases::count_noun(bill.unpriced, "resource")) " without a known price" } }
+            @if let Some(left_out) = phrases::unpriced_count(bill.unpriced) { p.quiet { (left_out) } }
         }
     }
 }

@@ -206,7 +206,7 @@ fn footer_markup(of: &UnitsReport<'_>, lacks_document: bool) -> Markup {
     html! {
         footer {
             "stead " (env!("CARGO_PKG_VERSION"))
-            @if unpriced > 0 { " · " (phrases::count_noun(unpriced, "resource")) " without a known price" }
+            @if let Some(left_out) = phrases::unpriced_count(unpriced) { " · " (left_out) }
             @if lacks_document { " · the plans are too large to be embedded as JSON; the report " code { "json" } " has them" }
             @if let Some(command) = of.command { " · after the merge: " code { (escape_text(command)) } }
         }
