@@ -121,3 +121,89 @@ fn an_object_that_exists_is_adopted_by_the_command_for_its_stack() {
     case.ok(&format!("{} --yes", command.split(", ").next().unwrap()));
     case.ok("plan --all --exit-code");
 }
+
+/// Returns the first command of a text that was wrapped, with its flags.
+fn command_in(text: &str, before: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rest = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
+    let rest = rest.trim_start().strip_prefix("stead ").unwrap_or_else(|| panic!("no command in {rest}"));
+    let rest = rest.split(" 1 error").next().unwrap();
+    rest.split([';', '`']).next().unwrap().trim_end_matches('.').to_owned()
+}
+
+#[test]
+fn a_stack_that_was_never_applied_is_applied_by_the_command_of_the_message() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    let net = "stead: 1\nstack: net\nenvironments: { dev: {}, prod: {} }\nvpc: { main: { name: \"net-${env}\", cidr: 10.1.0.0/16 } }\noutputs: { vpc: $vpc.main }\n";
+    case.write("net/stead.yaml", net);
+    let app = "stead: 1\nstack: app\nenvironments: { dev: {}, prod: {} }\nstacks: { net: ../net }\nvolume: { data: { name: \"app-${env}\", size: 20 } }\noutputs: { vpc: $stacks.net.vpc }\n";
+    case.write("app/stead.yaml", app);
+    for command in ["plan --all --stacks app/prod", "-C app plan -e prod"] {
+        let run = case.fails(1, command);
+        run.says(&["S0321", "another stack was not applied yet"]);
+        assert_eq!(command_in(&run.stderr, "apply that stack first:"), "-C net -e prod apply", "{command}");
+    }
+    case.ok("-C net -e prod apply --yes");
+    case.ok("plan --all --stacks app/prod");
+    // An output that the last apply did not record.
+    case.edit("net/stead.yaml", "outputs: {", "outputs: { cidr: $vpc.main.cidr,");
+    case.edit("app/stead.yaml", "$stacks.net.vpc", "$stacks.net.cidr");
+    for command in ["plan --all --stacks app/prod", "-C app plan -e prod"] {
+        let run = case.fails(1, command);
+        assert_eq!(command_in(&run.stderr, "and apply that stack:"), "-C net -e prod apply", "{command}");
+    }
+}
+
+#[test]
+fn a_protected_object_is_left_out_by_the_command_of_its_blocker() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    case.write("a/stead.yaml", "stead: 1\nstack: a\nvolume: { kept: { size: 20, lifecycle: { protect: true } }, other: { size: 20 } }\n");
+    case.ok("-C a apply --yes");
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    let run = case.fails(4, &format!("destroy --all --yes --confirm {root}"));
+    let command = command_in(&run.stdout, "or leave it out with").split(". ").next().unwrap().to_owned();
+    let command = command.split(" COST").next().unwrap().trim_end_matches('.').to_owned();
+    assert_eq!(command, "-C ./a destroy --exclude volume.kept");
+    case.ok(&format!("{command} --yes --confirm a")).says(&["1 done"]);
+    // In one stack, the flag is one of the same command.
+    case.fails(4, "-C a destroy --yes --confirm a").says(&["leave it out with", "--exclude volume.kept"]);
+}
+
+#[test]
+fn a_flag_of_one_stack_is_refused_with_the_command_that_takes_it() {
+    let case = repository().emulator();
+    for (command, remedy) in [
+        ("plan --all --target volume.data", "stead -C DIRECTORY plan --target volume.data"),
+        (
+            "plan --all --destroy --exclude volume.data",
+            "stead -C DIRECTORY plan --destroy --exclude volume.data",
+        ),
+        ("apply --all --replace volume.data", "stead -C DIRECTORY apply --replace volume.data"),
+    ] {
+        case.fails(64, command).says(&[remedy, "add -e ENVIRONMENT"]);
+        let works = remedy.strip_prefix("stead ").unwrap().replace("DIRECTORY", "a -e dev");
+        let works = works.replace("apply", "apply --yes");
+        case.ok(&works);
+    }
+}
+
+#[test]
+fn the_commands_of_a_blocker_name_the_stack() {
+    let case = repository().emulator();
+    case.edit("a/stead.yaml", "volume: {", "volume: { more: { name: \"more-${env}\", size: 20 },");
+    apply(&case);
+    let id = case.cloud().list("/api/v1/volumes").iter().find(|one| one["name"] == "a-dev").unwrap()["id"]
+        .clone();
+    fs::remove_dir_all(case.path("a/.stead")).unwrap();
+    let plan = case.fails(4, "plan --all -e dev --output json").json();
+    let unit = plan["units"].as_array().unwrap().iter().find(|unit| unit["stack"] == "a").unwrap();
+    let help = unit["plan"]["blocks"][0]["help"].as_str().unwrap();
+    assert!(help.contains("`stead -C ./a -e dev recover`"), "{help}");
+    assert!(
+        help.contains(&format!("stead -C ./a -e dev apply --adopt volume.data={}", id.as_str().unwrap())),
+        "{help}"
+    );
+    let alone = case.fails(4, "-C a -e dev plan --output json").json();
+    let help = alone["blocks"][0]["help"].as_str().unwrap();
+    assert!(help.contains("`stead -C a -e dev recover`"), "{help}");
+}

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::open::CommandStore;
+use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::files::stack_files::{self, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::ledger_settings;
+use crate::cli::process::{ledger_settings, settings};
 use crate::cli::stack::project::{self, LoadedStack};
+use crate::cli::stack::repository_walk;
 use crate::config::load::{self, LoadFailure, StackHeader};
 use crate::config::resolve::late_binding::{self, LateBindingInputs};
 use crate::config::stack::model::{OtherStack, Stack};
@@ -64,9 +66,39 @@ pub(in crate::cli) fn bind_read_values<'p>(
         let objects = entry.current.iter().chain(&entry.deposed);
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))
     });
-    let read = LateBindingInputs { snapshot, owned: owned.collect(), outputs: outputs.clone() };
+    let is_missing = |(alias, other): &(&Name, &OtherStack)| {
+        let given = outputs.get(*alias);
+        other.reads.keys().any(|name| given.is_none_or(|given| !given.contains_key(name)))
+    };
+    let missing = stack.stacks.iter().filter(is_missing);
+    let apply_commands =
+        missing.map(|(alias, other)| (alias.clone(), apply_command(project, alias, other))).collect();
+    let read =
+        LateBindingInputs { snapshot, owned: owned.collect(), outputs: outputs.clone(), apply_commands };
     late_binding::bind_lookups(stack, &read)
         .map_err(|diagnostics| Box::new(LoadFailure::new(stack.sources.clone(), diagnostics)).into())
+}
+
+/// Returns the command that applies another stack, as it is typed where this run was started.
+fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> String {
+    let directory = project.other_directory(&other.directory);
+    let header = read_remote_header(project, &directory, name, other).ok();
+    let environment = header
+        .filter(|header| !header.environments.is_empty())
+        .and_then(|header| remote_environment(project, name, other, &header).ok());
+    let own = ["-C ", "-e ", "--var ", "--var-file ", "--project "];
+    let shared = project.settings.said.iter().filter(|flag| !own.iter().any(|own| flag.starts_with(own)));
+    let shown = repository_walk::repository_root(&project.directory).join(other.directory.as_str());
+    let directory = if stack_files::real_path(&shown) == stack_files::real_path(&directory) {
+        shown
+    } else {
+        directory
+    };
+    let directory = quote_shell_word(&stack_files::display_path(&directory));
+    let mut said = vec![format!("-C {directory}")];
+    said.extend(environment.map(|environment| format!("-e {environment}")));
+    said.extend(shared.cloned());
+    settings::command_line(&said, "apply")
 }
 
 /// Reads the ledger of another stack; `None` if it was never applied.

@@ -9,3 +9,4 @@ pub(super) mod key_rights;
 pub(super) mod progress;
 pub(super) mod prune;
 pub(super) mod refresh;
+pub(super) mod remedies;

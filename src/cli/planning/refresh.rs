@@ -10,6 +10,7 @@ use futures_util::try_join;
 use super::claims;
 use crate::cli::files::git_origin;
 use crate::cli::ledger::{other_ledgers, remote_stacks, stack_origin, stack_transfers};
+use crate::cli::planning::remedies;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
@@ -122,7 +123,8 @@ pub(in crate::cli) async fn read_and_plan(
     let read = with_inputs(connection, project, ledger, (options, pinned), planning).await;
     let (planned, mut world) = read?;
     world.values = planned.values;
-    let plan = redact_plan(planned.plan, &mut world.values, &|text| connection.client.redact(text));
+    let mut plan = redact_plan(planned.plan, &mut world.values, &|text| connection.client.redact(text));
+    remedies::complete_commands(&mut plan, &project.settings);
     Ok((plan, world))
 }
 

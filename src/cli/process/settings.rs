@@ -169,9 +169,7 @@ pub enum CloudEndpoint {
 impl Settings {
     /// Returns a command line with the global flags of this one, escaped, so that the user can copy it.
     pub(in crate::cli) fn command_line(&self, command: &str) -> String {
-        let said = self.said.iter().map(String::as_str);
-        let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
-        escape::escape_line(words.join(" ").trim_end()).into_owned()
+        command_line(&self.said, command)
     }
 
     /// Returns a message in which `stead resolve` has the global flags of this command line.
@@ -189,6 +187,13 @@ impl Settings {
         self.allow_outside = false;
         self.env_vars.clear();
     }
+}
+
+/// Returns a command line with these global flags, escaped, so that the user can copy it.
+pub(in crate::cli) fn command_line(global_flags: &[String], command: &str) -> String {
+    let flags = global_flags.iter().map(String::as_str);
+    let words: Vec<&str> = ["stead"].into_iter().chain(flags).chain([command]).collect();
+    escape::escape_line(words.join(" ").trim_end()).into_owned()
 }
 
 /// Returns the programs, each with the variables of the environment that it may see.

@@ -4,12 +4,13 @@
 //! was removed.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
 
 use crate::cli::files::git_ignored::IgnoreFiles;
-use crate::cli::files::stack_files;
+use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
@@ -120,6 +121,23 @@ pub(in crate::cli) fn units_of(header: &StackHeader, directory: &Name) -> Vec<Un
         upstream: Vec::new(),
     };
     environments.iter().map(unit).collect()
+}
+
+/// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
+/// it, or it inside of the working directory, so that messages name short paths.
+pub(in crate::cli) fn repository_root(directory: &Path) -> PathBuf {
+    let root = SharedRoot::find_root(directory, false).root;
+    let Some(here) = env::current_dir().ok().and_then(|here| stack_files::real_path(&here)) else {
+        return root;
+    };
+    let full = stack_files::real_path(&root).unwrap_or_else(|| root.clone());
+    if let Ok(below) = full.strip_prefix(&here) {
+        return if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.to_owned() };
+    }
+    match here.strip_prefix(&full) {
+        Ok(way) => way.components().map(|_| Component::ParentDir).collect(),
+        Err(_) => full,
+    }
 }
 
 /// Returns a directory relative to the root, with `/` between its parts; `.` for the root itself.

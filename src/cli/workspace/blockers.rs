@@ -11,7 +11,6 @@ use self::declared_moves::DeclaredMoves;
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::Settings;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::UPSTREAM;
@@ -247,62 +246,7 @@ fn block_many_deletions(workspace: &Workspace, units: &mut UnitResults) {
     }
 }
 
-/// Flags that name an address of one stack, which no command over many stacks takes.
-const SINGLE_STACK_FLAGS: &[&str] =
-    &["--adopt", "--delete-data", "--exclude", "--overwrite-secret", "--target"];
-
-/// Completes the remedies of a unit's plan that are flags of one stack to commands for that stack alone, and names the unit in
-/// the approval of a replacement: for the stack alone, what replaces the object may not be known. The fingerprint of a plan
-/// does not cover its remedies.
-pub(super) fn complete_remedies(plan: &mut Plan, unit: &UnitName, settings: &Settings) {
-    for block in &mut plan.blocks {
-        if SINGLE_STACK_FLAGS.iter().any(|flag| block.help.contains(flag)) {
-            block.help = with_command(&block.help, &settings.command_line("apply"));
-        } else {
-            block.help = block.help.replace("--replace ", &format!("--replace {unit}:"));
-        }
-    }
-}
-
-/// Returns a remedy whose flags of one stack have the command before them, in place of one that names no stack.
-fn with_command(help: &str, command: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for word in help.split(' ') {
-        let is_flag = SINGLE_STACK_FLAGS.contains(&word.trim_end_matches(['.', ',', ';', ':']));
-        // The value of another flag of the same command is before it.
-        if is_flag && !words.last().is_some_and(|last| last.contains('=')) {
-            words.pop_if(|last| last == "apply");
-            let before = words.pop_if(|last| last.trim_start_matches(['`', '(']) == "stead");
-            let quote = before.unwrap_or_default().replace("stead", "");
-            words.push(quote + command);
-        }
-        words.push(word.to_owned());
-    }
-    words.join(" ")
-}
-
 fn replace_plan(planned: &mut PlannedUnit, change: impl FnOnce(Plan) -> Plan) {
     // A plan has no empty value to leave behind, so it is copied; only units with blockers pay for it.
     planned.plan = change(planned.plan.clone());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::with_command;
-
-    #[test]
-    fn a_flag_of_one_stack_gets_the_command_that_takes_it() {
-        for (help, complete) in [
-            (
-                "Adopt it with --adopt vm.a=1, or rename it.",
-                "Adopt it with C --adopt vm.a=1, or rename it.",
-            ),
-            ("Adopt it again: apply --adopt vm.a.", "Adopt it again: C --adopt vm.a."),
-            ("with stead apply --adopt vm.a=1 --replace vm.a.", "with C --adopt vm.a=1 --replace vm.a."),
-            ("`stead apply --exclude vm.a` has none.", "`C --exclude vm.a` has none."),
-            ("Leave it out with --exclude.", "Leave it out with C --exclude."),
-        ] {
-            assert_eq!(with_command(help, "C"), complete);
-        }
-    }
 }

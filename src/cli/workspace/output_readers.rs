@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::edges;
 use super::loaded_unit::WorkspaceUnit;
-use super::units::{load_units, repository_root};
+use super::units::load_units;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::stack::project::LoadedStack;
@@ -28,7 +28,7 @@ pub(in crate::cli) fn with_readers(
     if settings.untrusted || plan.output_changes().next().is_none() {
         return plan;
     }
-    let root = repository_root(&settings.dir);
+    let root = repository_walk::repository_root(&settings.dir);
     let found = repository_walk::find_stacks(settings, &root);
     let readers = reading_units(settings, sources, (&root, &found), &project.stack.name);
     let is_unreadable = |one: &&FoundStack| one.contents == DirectoryContents::Invalid;

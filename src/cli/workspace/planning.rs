@@ -21,6 +21,7 @@ use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ledger_io, other_ledgers};
 use crate::cli::planning::key_rights;
 use crate::cli::planning::refresh::{self, LiveInputs, SharedInputs};
+use crate::cli::planning::remedies;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
@@ -386,7 +387,7 @@ async fn plan_unit(
     .await?;
     let (mut planned, uses) = decided.decided;
     if !state.one.unit.is_removed {
-        blockers::complete_remedies(&mut planned.plan, &state.one.unit.name, &state.one.settings);
+        remedies::complete_for_one_stack(&mut planned.plan, &state.one.unit.name, &state.one.settings);
     }
     let redact = |text: &str| state.connection.client.redact(text);
     let plan = redact_plan(planned.plan, &mut planned.values, &redact);

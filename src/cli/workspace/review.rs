@@ -48,11 +48,14 @@ pub(in crate::cli) enum UnitsCommand {
     Destroy,
 }
 
-/// Refuses flags that name addresses, which mean nothing for many stacks.
+/// Refuses flags that name addresses, which mean nothing for many stacks. `command` is the command that has them.
 ///
 /// # Errors
 /// When one is set.
-pub(in crate::cli) fn reject_single_stack_flags(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
+pub(in crate::cli) fn reject_single_stack_flags(
+    scope: &PlanScopeArgs,
+    command: &str,
+) -> Result<(), CliFailure> {
     let named = PlanScopeArgs {
         locked: scope.locked,
         allow_deletes: scope.allow_deletes.clone(),
@@ -73,13 +76,14 @@ pub(in crate::cli) fn reject_single_stack_flags(scope: &PlanScopeArgs) -> Result
     let flags = scope.format_flags();
     let shared = ["--locked", "--allow-deletes", "--replace"];
     let is_shared = |flag: &str| shared.iter().any(|shared| flag.starts_with(shared));
-    let flag = flags.iter().find(|flag| !is_shared(flag));
-    let flag = flag.map(|flag| flag.split(' ').next().unwrap_or_default()).unwrap_or_default();
+    let given = flags.iter().find(|flag| !is_shared(flag)).map_or("", String::as_str);
+    let flag = given.split(' ').next().unwrap_or_default();
     Err(CliFailure::new(
         Exit::Usage,
         format!("{flag} names an address of one stack, and --all covers many"),
     )
-    .help("Use it for that stack alone: stead -C DIRECTORY -e ENVIRONMENT."))
+    .help(format!("Use it for that stack alone: stead -C DIRECTORY {command} {given}"))
+    .help("If the stack has environments, add -e ENVIRONMENT."))
 }
 
 /// Refuses the name of a unit where one stack is planned.

@@ -2,15 +2,14 @@
 //! wave and name, each with its resolved stack or the reason why it has none. Sends no request.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
 use super::loaded_unit::{WorkspaceUnit, arrange_units};
 use super::removed_units::{self, EmptiedUnits, KnownStacks, RemovedUnits};
 use crate::cli::args::workspace::UnitArgs;
-use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
@@ -218,7 +217,7 @@ impl LoadedRepository {
         sources: &UnitSettings,
         request: &SelectionRequest<'_>,
     ) -> Result<Self, CliFailure> {
-        let root = repository_root(&settings.dir);
+        let root = repository_walk::repository_root(&settings.dir);
         let (found, links) = repository_walk::find_stacks_and_links(settings, &root);
         if found.is_empty() {
             let failure = CliFailure::new(
@@ -351,23 +350,6 @@ impl LoadedRepository {
             links: self.links,
             notes,
         })
-    }
-}
-
-/// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
-/// it, or it inside of the working directory, so that messages name short paths.
-pub(super) fn repository_root(directory: &Path) -> PathBuf {
-    let root = SharedRoot::find_root(directory, false).root;
-    let Some(here) = env::current_dir().ok().and_then(|here| stack_files::real_path(&here)) else {
-        return root;
-    };
-    let full = stack_files::real_path(&root).unwrap_or_else(|| root.clone());
-    if let Ok(below) = full.strip_prefix(&here) {
-        return if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.to_owned() };
-    }
-    match here.strip_prefix(&full) {
-        Ok(way) => way.components().map(|_| Component::ParentDir).collect(),
-        Err(_) => full,
     }
 }
 

@@ -38,6 +38,8 @@ pub struct LateBindingInputs<'r> {
     /// Outputs of other stacks, from their ledgers, by the names under `stacks`. A stack that was
     /// never applied is absent.
     pub outputs: BTreeMap<Name, Attributes>,
+    /// Commands that apply those of the other stacks whose outputs are missing, by the names under `stacks`.
+    pub apply_commands: BTreeMap<Name, String>,
 }
 
 /// Returns the stack with every reference to a data lookup or a remote stack output replaced by its value.
@@ -61,7 +63,8 @@ pub fn bind_lookups<'s>(
         }
     }
     for (name, other) in &stack.stacks {
-        check_outputs(name, other, read.outputs.get(name), &mut problems);
+        let command = read.apply_commands.get(name).map_or("stead apply, in its directory", String::as_str);
+        check_outputs((name, command), other, read.outputs.get(name), &mut problems);
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -216,7 +219,7 @@ fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) 
 /// Checks that the ledger of another stack has every output that is read. `given` is `None` if the stack was never
 /// applied. A secret output is a problem if that ledger stores only its fingerprint.
 fn check_outputs(
-    name: &Name,
+    (name, command): (&Name, &str),
     other: &OtherStack,
     given: Option<&Attributes>,
     problems: &mut Vec<Diagnostic>,
@@ -229,7 +232,9 @@ fn check_outputs(
             problem(nowhere, "another stack was not applied yet")
                 .with_label(other.span, "named here")
                 .detail(format!("The stack in `{}` has no outputs in its ledger.", other.shown))
-                .help("apply that stack first, in its directory"),
+                .help(format!(
+                    "apply that stack first: {command}; a command with `--all` can select it, too"
+                )),
         );
         return;
     };
@@ -250,10 +255,8 @@ fn check_outputs(
                 ));
                 problems.push(match nearest_name(output, given.keys().map(Name::as_str)) {
                     Some(near) => problem.help(format!("did you mean `$stacks.{name}.{near}`?")),
-                    None => problem.help(format!(
-                        "add it to that stack's `outputs`, and apply it: stead -C {} apply",
-                        other.shown
-                    )),
+                    None => problem
+                        .help(format!("add it to that stack's `outputs`, and apply that stack: {command}")),
                 });
             }
         }

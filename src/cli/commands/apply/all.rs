@@ -45,7 +45,7 @@ pub(in crate::cli) async fn apply_all(
     session: &CommandContext,
     request: UnitsApplyRequest<'_>,
 ) -> Result<Exit, CliFailure> {
-    review::reject_single_stack_flags(request.scope)?;
+    review::reject_single_stack_flags(request.scope, if request.destroy { "destroy" } else { "apply" })?;
     let selection = SelectionRequest::from(request.units);
     let removal = RemovalRequest { names: request.removals, reads_only: request.destroy };
     let opened =

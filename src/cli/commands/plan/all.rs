@@ -48,7 +48,10 @@ pub(super) async fn plan_all(
     session: &CommandContext,
     request: UnitsPlanRequest<'_>,
 ) -> Result<Exit, CliFailure> {
-    review::reject_single_stack_flags(request.scope)?;
+    review::reject_single_stack_flags(
+        request.scope,
+        if request.destroy { "plan --destroy" } else { "plan" },
+    )?;
     let key = match request.file {
         Some(_) => plan_file::signing_key(&session.settings, request.sign_key)?,
         None => None,

@@ -243,6 +243,7 @@ impl TestFixture {
             snapshot: &snapshot,
             owned: owned.collect(),
             outputs: self.outputs.clone(),
+            apply_commands: BTreeMap::new(),
         };
         let sources = || project.stack.sources.clone();
         let stack = late_binding::bind_lookups(&project.stack, &read)

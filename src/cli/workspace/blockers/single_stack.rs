@@ -18,7 +18,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::output_readers;
-use crate::cli::workspace::units::{UnreadableStack, load_units, repository_root};
+use crate::cli::workspace::units::{UnreadableStack, load_units};
 use crate::config::load::DirectoryContents;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
@@ -41,7 +41,7 @@ pub(in crate::cli) async fn with_other_stacks(
     if settings.untrusted || removed.is_empty() {
         return plan;
     }
-    let root = repository_root(&settings.dir);
+    let root = repository_walk::repository_root(&settings.dir);
     let own = own_unit(&root, settings, project);
     let (others, unread) = stacks_with_moves((settings, sources), &root);
     let listed = others.iter().map(|one| (&one.unit, one.loaded.as_ref().ok()));
@@ -71,7 +71,8 @@ async fn with_place_blocker(
 ) -> Plan {
     let name = project.unit_name();
     let Some(new) = NewUnit::new(&name, settings, (&plan, ledger)) else { return plan };
-    let found = find_misplaced(&repository_root(&settings.dir), &BTreeMap::from([(0, new)])).await;
+    let found =
+        find_misplaced(&repository_walk::repository_root(&settings.dir), &BTreeMap::from([(0, new)])).await;
     if found.is_empty() { plan } else { with_blockers(plan, found.into_values()) }
 }
 

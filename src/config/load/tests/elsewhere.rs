@@ -56,7 +56,10 @@ fn settled(
     let stack = config.stack();
     let owned = snapshot.objects.keys().filter(|key| own.contains(&key.id.as_str()));
     let owned = owned.map(|key| (key.clone(), Address::new("yard", "mine"))).collect();
-    match bind_lookups(&stack, &LateBindingInputs { snapshot, owned, outputs }) {
+    match bind_lookups(
+        &stack,
+        &LateBindingInputs { snapshot, owned, outputs, apply_commands: BTreeMap::new() },
+    ) {
         Err(problems) => shown(&problems, &stack.sources),
         Ok(settled) => {
             let resources = settled.resources.values().flat_map(|resource| {
@@ -91,7 +94,12 @@ fn lookups_are_unknown_offline_and_become_values_online() {
     zone=z1
     "#);
     let stack = yaml("crane: { a: {} }").stack();
-    let read = LateBindingInputs { snapshot: &world, owned: BTreeMap::new(), outputs: BTreeMap::new() };
+    let read = LateBindingInputs {
+        snapshot: &world,
+        owned: BTreeMap::new(),
+        outputs: BTreeMap::new(),
+        apply_commands: BTreeMap::new(),
+    };
     assert!(matches!(bind_lookups(&stack, &read), Ok(Cow::Borrowed(_))));
 }
 
@@ -102,10 +110,18 @@ fn the_digest_of_reads_covers_every_lookup() {
         let mut outputs = outputs();
         outputs.get_mut("net").unwrap().insert("tons".into(), Value::Integer(tons));
         let stack = config().stack();
-        bind_lookups(&stack, &LateBindingInputs { snapshot: &world, owned: BTreeMap::new(), outputs })
-            .unwrap()
-            .reads
-            .clone()
+        bind_lookups(
+            &stack,
+            &LateBindingInputs {
+                snapshot: &world,
+                owned: BTreeMap::new(),
+                outputs,
+                apply_commands: BTreeMap::new(),
+            },
+        )
+        .unwrap()
+        .reads
+        .clone()
     };
     assert_eq!(reads(1, "2"), reads(1, "2"));
     assert_ne!(reads(1, "2"), reads(2, "2"));
@@ -142,7 +158,7 @@ fn every_failed_lookup_describes_the_live_objects() {
     --
     S0321 3:45 a lookup finds an object that this stack manages | The yard with name `deep` is yard.mine. | refer to the block itself: `$yard.mine`
     --
-    S0321 6:104 another stack was not applied yet [4:16 named here] | The stack in `../net` has no outputs in its ledger. | apply that stack first, in its directory
+    S0321 6:104 another stack was not applied yet [4:16 named here] | The stack in `../net` has no outputs in its ledger. | apply that stack first: stead apply, in its directory; a command with `--all` can select it, too
     --
     S0321 6:43 another stack has no such output | The last apply of the stack in `../net` did not record an output `zone`. | did you mean `$stacks.net.tons`?
     --

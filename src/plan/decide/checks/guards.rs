@@ -68,12 +68,15 @@ fn block_protected(
     let reason = decision.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let text = format!("{} is protected and would be {what}{reason}.", subject.address);
     let help = if subject.block.is_some() {
-        "Set its `lifecycle.protect` to false and plan again, or leave it out with --exclude."
+        format!(
+            "Set its `lifecycle.protect` to false and plan again, or leave it out with --exclude {}.",
+            subject.address
+        )
     } else {
-        "The ledger records its protection: write the block again with `lifecycle: { protect: false }`, apply, and then remove it."
+        "The ledger records its protection: write the block again with `lifecycle: { protect: false }`, apply, and then remove it.".to_owned()
     };
     let span = subject.block.and_then(|block| block.lifecycle.protect_span);
-    blocks.add_for_subject(blocker_code::PROTECTED, subject, span, text, joined.render_help(span, help));
+    blocks.add_for_subject(blocker_code::PROTECTED, subject, span, text, joined.render_help(span, &help));
 }
 
 /// Returns the object of an address that was bound from an ambiguous intent and that the user has not confirmed.

@@ -1,0 +1,150 @@
+//! Completes the remedies of a plan to commands that work where they are read: with the directory, the environment and the
+//! other global flags of the stack. In: a plan, and the settings of its stack. Out: the plan with longer help texts, which its
+//! fingerprint does not cover. Pure.
+
+use crate::cli::process::settings::{self, Settings};
+use crate::plan::model::change::Plan;
+use crate::workspace::unit::UnitName;
+
+/// Flags that name an address of one stack, or that only one stack takes: no command over many stacks has them.
+const SINGLE_STACK_FLAGS: &[&str] =
+    &["--adopt", "--delete-data", "--exclude", "--overwrite-secret", "--target", "--with-leftovers"];
+
+/// Commands on one stack that remedies name.
+const COMMANDS: &[&str] = &[
+    "apply", "destroy", "do", "drift", "fmt", "import", "ls", "plan", "recover", "resolve", "rm", "secret",
+    "state",
+];
+
+/// Gives the commands in the remedies of a plan the global flags of its stack.
+pub(in crate::cli) fn complete_commands(plan: &mut Plan, settings: &Settings) {
+    for_each_remedy(plan, |help| add_global_flags(help, &settings.said));
+}
+
+/// Does the same for a plan of many stacks, where a remedy can also be a flag that only a command on one stack takes: it
+/// becomes that command. The approval of a replacement names the unit: a plan of the stack alone may not show what replaces
+/// the object.
+pub(in crate::cli) fn complete_for_one_stack(plan: &mut Plan, unit: &UnitName, settings: &Settings) {
+    let verb = if plan.base.destroy { "destroy" } else { "apply" };
+    for_each_remedy(plan, |help| {
+        if SINGLE_STACK_FLAGS.iter().any(|flag| help.contains(flag)) {
+            return add_global_flags(&add_commands(help, verb), &settings.said);
+        }
+        add_global_flags(&help.replace("--replace ", &format!("--replace {unit}:")), &settings.said)
+    });
+}
+
+fn for_each_remedy(plan: &mut Plan, complete: impl Fn(&str) -> String) {
+    let blocks = plan.blocks.iter_mut().map(|block| &mut block.help);
+    for help in blocks.chain(plan.notes.iter_mut().map(|note| &mut note.help)) {
+        let completed = complete(help);
+        if completed != *help {
+            *help = completed;
+        }
+    }
+}
+
+/// Returns a remedy whose flags of one stack have the command before them.
+fn add_commands(help: &str, verb: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in help.split(' ') {
+        let is_flag = SINGLE_STACK_FLAGS.contains(&word.trim_end_matches(['`', '.', ',', ';', ':', ')']));
+        // The value of another flag of the same command is before it.
+        let follows_flag = words.len() > 1 && words[words.len() - 2].starts_with("--");
+        if is_flag && !follows_flag {
+            let named = words.pop_if(|last| ["apply", "destroy", "plan"].contains(&bare(last)));
+            let before = words.pop_if(|last| bare(last) == "stead");
+            let quote = opening(before.as_deref().or(named.as_deref()).unwrap_or_default());
+            let command = named.as_deref().map_or(verb, bare);
+            words.push(format!("{quote}stead"));
+            words.push(command.to_owned());
+        }
+        words.push(word.to_owned());
+    }
+    words.join(" ")
+}
+
+/// Returns a remedy whose commands on one stack have the stack's global flags; one over all stacks keeps those it has.
+fn add_global_flags(help: &str, global_flags: &[String]) -> String {
+    let words: Vec<&str> = help.split(' ').collect();
+    let mut completed: Vec<String> = Vec::with_capacity(words.len());
+    let mut after_stead = false;
+    for (position, word) in words.iter().enumerate() {
+        let is_command =
+            after_stead && COMMANDS.contains(&word.trim_end_matches(['`', '.', ',', ';', ':', ')']));
+        after_stead = bare(word) == "stead";
+        if is_command && !covers_all(&words[position..]) {
+            let quote = opening(&completed.pop().unwrap_or_default()).to_owned();
+            completed.push(quote + &settings::command_line(global_flags, word));
+        } else {
+            completed.push((*word).to_owned());
+        }
+    }
+    completed.join(" ")
+}
+
+/// Returns whether a command, of which these are the first and all later words of its text, covers all stacks.
+fn covers_all(words: &[&str]) -> bool {
+    let is_last = |word: &&str| word.ends_with(['`', '.', ',', ';', ':', ')']);
+    let end = words.iter().position(is_last).map_or(words.len(), |last| last + 1);
+    words[..end].iter().any(|word| word.trim_end_matches(['`', '.', ',', ';', ':', ')']) == "--all")
+}
+
+/// Returns a word without an opening quote or parenthesis.
+fn bare(word: &str) -> &str {
+    word.trim_start_matches(['`', '('])
+}
+
+/// Returns the quotes and parentheses at the beginning of a word.
+fn opening(word: &str) -> &str {
+    &word[..word.len() - bare(word).len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_of_one_stack_gets_the_command_that_takes_it() {
+        for (help, complete) in [
+            (
+                "Adopt it with --adopt vm.a=1, or rename it.",
+                "Adopt it with stead apply --adopt vm.a=1, or rename it.",
+            ),
+            ("Adopt it again: apply --adopt vm.a.", "Adopt it again: stead apply --adopt vm.a."),
+            (
+                "with stead apply --adopt vm.a=1 --replace vm.a.",
+                "with stead apply --adopt vm.a=1 --replace vm.a.",
+            ),
+            ("`stead apply --exclude vm.a` has none.", "`stead apply --exclude vm.a` has none."),
+            ("`destroy --with-leftovers` does.", "`stead destroy --with-leftovers` does."),
+        ] {
+            assert_eq!(add_commands(help, "apply"), complete);
+        }
+        let excluded = "Leave it out with --exclude vm.a.";
+        assert_eq!(add_commands(excluded, "destroy"), "Leave it out with stead destroy --exclude vm.a.");
+    }
+
+    #[test]
+    fn a_command_on_one_stack_gets_its_global_flags() {
+        let flags = ["-C a".to_owned(), "-e prod".to_owned()];
+        for (help, complete) in [
+            (
+                "Run: stead secret set vars.a < FILE; or not.",
+                "Run: stead -C a -e prod secret set vars.a < FILE; or not.",
+            ),
+            ("(`stead drift --accept a` does)", "(`stead -C a -e prod drift --accept a` does)"),
+            (
+                "`stead ls`, or `stead recover`.",
+                "`stead -C a -e prod ls`, or `stead -C a -e prod recover`.",
+            ),
+            (
+                "stead does it: stead apply --all --stacks a.",
+                "stead does it: stead apply --all --stacks a.",
+            ),
+            ("stead -C b apply", "stead -C b apply"),
+        ] {
+            assert_eq!(add_global_flags(help, &flags), complete);
+        }
+    }
+}
