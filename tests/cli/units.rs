@@ -370,7 +370,7 @@ fn a_saved_set_of_plans_is_applied_as_it_is_and_continues_after_a_failure() {
     case.fails(5, "apply plans").says(&["net/prod: the configuration is not the reviewed one"]);
     case.fails(1, "apply nowhere").says(&["there is no file nowhere"]);
     std::fs::create_dir(case.path("empty")).unwrap();
-    case.fails(1, "apply empty").says(&["there is no file empty/manifest.json"]);
+    case.fails(1, "apply empty").says(&["empty has no set of saved plans"]);
 }
 
 #[test]

@@ -207,3 +207,38 @@ fn the_commands_of_a_blocker_name_the_stack() {
     let help = alone["blocks"][0]["help"].as_str().unwrap();
     assert!(help.contains("`stead -C a -e dev recover`"), "{help}");
 }
+
+#[test]
+fn a_directory_without_a_set_of_plans_says_what_it_is_and_how_a_set_is_made() {
+    let case = repository().emulator();
+    fs::create_dir(case.path("empty")).unwrap();
+    case.write("other/notes.txt", "");
+    case.ok("plan --all -o cut");
+    fs::remove_file(case.path("cut/manifest.json")).unwrap();
+    for (directory, what) in [
+        ("empty", "it is empty"),
+        ("other", "it has other files"),
+        ("cut", "it has plans, and the manifest is missing"),
+        ("a", "it is the directory of a stack"),
+    ] {
+        for command in ["apply", "show"] {
+            let run = case.fails(1, &format!("{command} {directory}"));
+            run.says(&[&format!("{directory} has no set of saved plans, no manifest.json: {what}")]);
+            let remedy = command_in(&run.stderr, "Make a set:");
+            if directory == "a" {
+                assert!(remedy.starts_with("plan --all -o DIRECTORY"), "{remedy}");
+                let alone = command_in(&run.stderr, "Or plan the stack:");
+                case.ok(&format!("{alone} -e dev"));
+            } else {
+                case.ok(&remedy);
+                case.ok(&format!("show {directory}"));
+                fs::remove_file(case.path(&format!("{directory}/manifest.json"))).unwrap();
+                let plans = fs::read_dir(case.path(directory)).unwrap().flatten().map(|entry| entry.path());
+                let left = plans
+                    .filter(|path| directory != "cut" && path.extension().is_some_and(|end| end == "plan"));
+                left.for_each(|path| fs::remove_file(path).unwrap());
+            }
+        }
+    }
+    case.fails(1, "apply nowhere").says(&["there is no file nowhere", "stead plan --all -o DIRECTORY"]);
+}

@@ -165,7 +165,14 @@ pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, CliFailu
 }
 
 fn read_signed_text(path: &Path) -> Result<SignedPlanText, CliFailure> {
-    Ok(SignedPlanText::parse(&read_plan_text(path)?))
+    let text = read_plan_text(path).map_err(|failure| {
+        if stack_files::path_exists(path) {
+            return failure;
+        }
+        failure
+            .help("Save a plan: stead plan -o FILE; or those of all stacks: stead plan --all -o DIRECTORY")
+    });
+    Ok(SignedPlanText::parse(&text?))
 }
 
 /// Reads the text of a file that may be as large as a plan.

@@ -3,16 +3,19 @@
 //! why they are not those that were written.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::plan_file::{self, STEAD_VERSION};
+use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::Settings;
+use crate::cli::process::settings::{self, Settings};
+use crate::config::input::discovery::is_stack_file;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::crypto::hex::encode_hex;
@@ -130,6 +133,38 @@ pub(in crate::cli) fn save_set(
     Ok(write_files::write_private(&directory.join(MANIFEST), text.as_bytes())?)
 }
 
+/// Returns the failure for a directory without a manifest: what it is, and how a set is made.
+fn no_set(settings: &Settings, directory: &Path) -> CliFailure {
+    let shown = stack_files::display_path(directory);
+    let names: Vec<String> = fs::read_dir(directory)
+        .map(|entries| {
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        })
+        .unwrap_or_default();
+    let has = |test: &dyn Fn(&str) -> bool| names.iter().any(|name| test(name));
+    let is_stack = has(&is_stack_file);
+    let what = if is_stack {
+        "it is the directory of a stack"
+    } else if has(&|name| name.ends_with(".plan")) {
+        "it has plans, and the manifest is missing: writing it was interrupted, or not all of it was copied"
+    } else if names.is_empty() {
+        "it is empty"
+    } else {
+        "it has other files"
+    };
+    // Plans are not written among the files of a stack.
+    let target = if is_stack { "DIRECTORY".to_owned() } else { quote_shell_word(&shown) };
+    let failure =
+        CliFailure::new(Exit::Failed, format!("{shown} has no set of saved plans, no {MANIFEST}: {what}"))
+            .help(format!("Make a set: {}", settings.command_line(&format!("plan --all -o {target}"))));
+    if !is_stack {
+        return failure;
+    }
+    let own: Vec<String> = settings.said.iter().filter(|flag| !flag.starts_with("-C ")).cloned().collect();
+    let flags: Vec<String> = [format!("-C {}", quote_shell_word(&shown))].into_iter().chain(own).collect();
+    failure.help(format!("Or plan the stack: {}", settings::command_line(&flags, "plan")))
+}
+
 /// Reads a set; verifies the manifest's signature if trusted keys are configured, and each plan by its digest.
 ///
 /// # Errors
@@ -141,6 +176,9 @@ pub(in crate::cli) fn read_set(
 ) -> Result<LoadedPlanSet, CliFailure> {
     let path = directory.join(MANIFEST);
     let shown = stack_files::display_path(&path);
+    if !stack_files::path_exists(&path) {
+        return Err(no_set(settings, directory));
+    }
     let verified = plan_file::read_verified_text(settings, &path, verify_key)?;
     let wrong = |why: String| {
         CliFailure::new(Exit::Failed, format!("{shown}: {why}"))
