@@ -178,7 +178,7 @@ fn a_flag_of_one_stack_is_refused_with_the_command_that_takes_it() {
             "plan --all --destroy --exclude volume.data",
             "stead -C DIRECTORY plan --destroy --exclude volume.data",
         ),
-        ("apply --all --replace volume.data", "stead -C DIRECTORY apply --replace volume.data"),
+        ("apply --all --delete-data volume.data", "stead -C DIRECTORY apply --delete-data volume.data"),
     ] {
         case.fails(64, command).says(&[remedy, "add -e ENVIRONMENT"]);
         let works = remedy.strip_prefix("stead ").unwrap().replace("DIRECTORY", "a -e dev");
