@@ -200,3 +200,13 @@ fn a_kind_that_a_key_may_not_list_fails_only_the_units_that_need_it() {
         assert_eq!((unit["status"].as_str(), unit["exit"].as_i64()), (Some(status), Some(exit)), "{unit}");
     }
 }
+
+#[test]
+fn each_step_names_the_right_that_it_needs() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let plan = case.ok("plan --output json").json();
+    let rights: Vec<&Value> = plan["order"].as_array().unwrap().iter().map(|step| &step["right"]).collect();
+    assert!(rights.contains(&&json!("networks:write")), "{plan:#}");
+    assert!(rights.iter().all(|right| right.is_string()), "{plan:#}");
+    case.ok("plan -vv").says(&["STEPS", "create vpc.main", "needs networks:write"]);
+}

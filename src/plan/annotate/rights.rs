@@ -93,6 +93,20 @@ pub fn gone_objects(plan: &Plan) -> impl Iterator<Item = (&Address, &Name)> {
     })
 }
 
+/// Returns the right that a step needs for its object, such as `compute:write`; `None` if no right of its kind is known.
+#[must_use]
+pub fn step_right(step: &Step, registry: Registry) -> Option<&'static str> {
+    registry.kind(&step.kind)?.rights.map(|rights| right_of(step, &rights))
+}
+
+const fn right_of(step: &Step, rights: &Rights) -> &'static str {
+    match step.operation {
+        Operation::Create { .. } => rights.create,
+        Operation::Update { .. } => rights.update,
+        Operation::Delete { .. } => rights.delete,
+    }
+}
+
 /// The project of a step.
 enum StepProject {
     /// An object of the account.
@@ -146,11 +160,7 @@ impl<'a> Scan<'a> {
             let needed = NeededRight { right: step.kind.clone(), project: None };
             return vec![(needed, RightStatus::Unknown)];
         };
-        let right = match step.operation {
-            Operation::Create { .. } => rights.create,
-            Operation::Update { .. } => rights.update,
-            Operation::Delete { .. } => rights.delete,
-        };
+        let right = right_of(step, &rights);
         let project = self.project_of(step);
         let mut needs: Vec<(NeededRight, RightStatus)> =
             [right, rights.read].map(|right| self.need(right, &rights, &project)).into();

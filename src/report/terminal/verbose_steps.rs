@@ -2,6 +2,7 @@
 
 use crate::model::live::snapshot::RequestCount;
 use crate::model::schema::Registry;
+use crate::plan::annotate::rights::step_right;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Step;
 use crate::report::json::step_requests;
@@ -61,6 +62,9 @@ fn step_line(
             phrases::format_estimate(usual),
             phrases::format_estimate(most)
         ));
+        if let Some(right) = step_right(step, registry) {
+            line = line.push_styled(TextRole::Faint, format!("  needs {right}"));
+        }
     }
     let after: Vec<String> = step.after.iter().map(ToString::to_string).collect();
     if after.is_empty() { line } else { line.push_text(format!("  after {}", after.join(", "))) }

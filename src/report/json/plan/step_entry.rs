@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::model::address::Address;
 use crate::model::schema::{Endpoint, Registry};
+use crate::plan::annotate::rights::step_right;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
 
@@ -22,6 +23,8 @@ pub(in crate::report::json) struct StepEntry<'a> {
     /// Further requests, as `METHOD path`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     then: Vec<String>,
+    /// Right that the key needs for it, such as `compute:write`; null if none of its kind is known.
+    right: Option<&'static str>,
     /// Numbers of the steps that must succeed before.
     after: &'a [usize],
     /// Usual duration in seconds.
@@ -60,6 +63,7 @@ impl<'a> StepEntry<'a> {
             operation: OperationKind::from_operation(&step.operation),
             request: requests.next(),
             then: requests.collect(),
+            right: step_right(step, registry),
             after: &step.after,
             seconds: step.seconds,
         }
