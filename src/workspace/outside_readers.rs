@@ -119,13 +119,24 @@ fn visit_texts(value: &Value, take: &mut impl FnMut(&str)) {
     }
 }
 
+/// Why a unit has no plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutsideReason {
+    /// It is not selected.
+    NotSelected,
+    /// It was removed from the repository, and the command leaves it as it is.
+    Removed,
+    /// It is selected, and its configuration has errors.
+    Errors,
+}
+
 /// A unit without a plan, as the blockers name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideUnit {
     /// Its name.
     pub name: UnitName,
-    /// Whether it is selected, and has no plan because its configuration has errors.
-    pub has_errors: bool,
+    /// Why it has no plan.
+    pub reason: OutsideReason,
 }
 
 /// Returns the blockers of the unit `own`, one for each unit that still uses it.
@@ -137,8 +148,11 @@ pub fn reader_blockers(
 ) -> Vec<Blocker> {
     let mut blockers: BTreeMap<usize, Blocker> = BTreeMap::new();
     for (unit, how) in readers {
-        let OutsideUnit { name, has_errors } = units(*unit);
-        let who = if has_errors { "whose configuration has errors" } else { "which is not selected" };
+        let OutsideUnit { name, reason } = units(*unit);
+        let who = match reason {
+            OutsideReason::Errors => "whose configuration has errors",
+            OutsideReason::NotSelected | OutsideReason::Removed => "which is not selected",
+        };
         let (address, text) = match how {
             OutsideUse::Object(user, object) => {
                 (Some(object.clone()), format!("{user} of {name}, {who}, uses {object}."))
@@ -151,14 +165,26 @@ pub fn reader_blockers(
                 (None, format!("{name}, {who}, reads outputs of this unit, and its ledger cannot be read."))
             }
         };
-        let remedy = if has_errors {
-            "Correct its errors: stead validate --all.".to_owned()
-        } else {
-            let with = if destroy { "Destroy it, too" } else { "Apply it, too" };
-            format!("{with}: {}.", limits.flags_to_add(own, &name))
+        // A destroy leaves removed units as they are, and an apply deletes only those that it names.
+        let select = match (reason, destroy) {
+            (OutsideReason::Errors, _) => "Correct its errors: stead validate --all".to_owned(),
+            (OutsideReason::Removed, true) => {
+                format!(
+                    "It was removed from the repository. Delete its objects first: stead apply --all --remove {name}"
+                )
+            }
+            (OutsideReason::Removed, false) => {
+                format!("It was removed from the repository. Delete its objects, too: --remove {name}")
+            }
+            (OutsideReason::NotSelected, true) => {
+                format!("Destroy it, too: {}", limits.flags_to_add(own, &name))
+            }
+            (OutsideReason::NotSelected, false) => {
+                format!("Apply it, too: {}", limits.flags_to_add(own, &name))
+            }
         };
         let help = format!(
-            "{remedy} If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
+            "{select}. If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
         );
         let blocker = Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None };
         blockers.entry(*unit).or_insert(blocker);
@@ -226,25 +252,26 @@ mod tests {
 
     #[test]
     fn a_reader_is_named_once_with_the_flag_that_allows_its_loss() {
-        let app = |has_errors: bool| OutsideUnit {
+        let app = |reason: OutsideReason| OutsideUnit {
             name: UnitName { stack: "app".into(), environment: "prod".into() },
-            has_errors,
+            reason,
         };
-        let name = |_: usize| app(false);
         let object = OutsideUse::Object(Address::new("vm", "web"), Address::new("vpc", "main"));
         let own = UnitName { stack: "net".into(), environment: "prod".into() };
         let limits = SelectionLimits { has_patterns: true, ..SelectionLimits::default() };
         let readers = [(1, object), (1, OutsideUse::Outputs(2))];
-        let blockers = reader_blockers(&readers, name, (&own, &limits, true));
+        let blockers =
+            reader_blockers(&readers, |_| app(OutsideReason::NotSelected), (&own, &limits, true));
         let [blocker] = blockers.as_slice() else { panic!("{blockers:?}") };
         assert_eq!(blocker.text, "vm.web of app/prod, which is not selected, uses vpc.main.");
         assert!(blocker.help.contains("--force-readers app/prod"), "{}", blocker.help);
         assert!(blocker.help.starts_with("Destroy it, too: --stacks app/prod. If"), "{}", blocker.help);
-        let failed = reader_blockers(&readers, |_| app(true), (&own, &limits, true));
+        let failed = reader_blockers(&readers, |_| app(OutsideReason::Errors), (&own, &limits, true));
         assert_eq!(failed[0].text, "vm.web of app/prod, whose configuration has errors, uses vpc.main.");
         assert!(!failed[0].help.contains("--stacks"), "{}", failed[0].help);
         let help = |limits: SelectionLimits| {
-            let blockers = reader_blockers(&readers, name, (&own, &limits, true));
+            let blockers =
+                reader_blockers(&readers, |_| app(OutsideReason::NotSelected), (&own, &limits, true));
             blockers[0].help.split(". If").next().unwrap_or_default().to_owned()
         };
         let both = "Destroy it, too: --stacks net/prod --stacks app/prod";
@@ -256,5 +283,12 @@ mod tests {
         };
         assert_eq!(help(of("dev")), format!("{both} in place of -e dev"));
         assert_eq!(help(of("prod")), both);
+        let help = |destroy| {
+            reader_blockers(&readers, |_| app(OutsideReason::Removed), (&own, &limits, destroy))[0]
+                .help
+                .clone()
+        };
+        assert!(help(true).contains("first: stead apply --all --remove app/prod. If"), "{}", help(true));
+        assert!(help(false).contains("too: --remove app/prod. If"), "{}", help(false));
     }
 }

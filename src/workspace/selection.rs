@@ -64,17 +64,22 @@ impl UnitPattern {
         &self.text
     }
 
-    /// Returns whether the pattern selects a unit: a removed one only if it names its stack.
+    /// Returns whether the pattern selects a unit: a removed one has no directory, so only by its name.
     #[must_use]
     pub fn selects(&self, unit: &Unit) -> bool {
-        self.matches(unit) && (!unit.is_removed || self.names_a_stack())
+        self.matches(unit) && (!unit.is_removed || self.subject != PatternSubject::Directory)
     }
 
-    /// Returns whether the name of a stack is written in the pattern as it is.
+    /// Returns whether the pattern is about names, so that it can select a removed unit.
     #[must_use]
-    pub fn names_a_stack(&self) -> bool {
-        let stack = self.text.split('/').next().unwrap_or_default();
-        self.subject != PatternSubject::Directory && !stack.contains(['*', '?', '[', '{'])
+    pub fn is_for_names(&self) -> bool {
+        self.subject != PatternSubject::Directory
+    }
+
+    /// Returns whether the pattern matches a directory relative to the root.
+    #[must_use]
+    pub fn matches_directory(&self, directory: &Name) -> bool {
+        self.subject == PatternSubject::Directory && self.matcher.is_match(directory.as_str())
     }
 
     /// Returns whether the pattern matches the name or the directory of a unit.
@@ -102,14 +107,23 @@ pub struct UnitSelection<'a> {
     pub environment: Option<&'a Name>,
     /// Patterns, of which one must match; empty selects all.
     pub patterns: &'a [UnitPattern],
-    /// Directories of the stacks that a change touched; `None` if that does not limit the selection.
-    pub changed: Option<&'a BTreeSet<Name>>,
+    /// What a change touched; `None` if that does not limit the selection.
+    pub changed: Option<&'a ChangedUnits>,
     /// Whether the readers of the selected units are added, transitively.
     pub with_dependents: bool,
     /// Removed units that are selected whatever the other parts say.
     pub removals: &'a [UnitName],
     /// Whether removed units are left out unless `removals` has them.
     pub skips_removed: bool,
+}
+
+/// What a change touched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedUnits {
+    /// Directories of the stacks that it touched.
+    pub directories: BTreeSet<Name>,
+    /// The removed units whose stack or environment it removed.
+    pub removed: BTreeSet<UnitName>,
 }
 
 /// What limits a selection, as far as a remedy must know it.
@@ -124,12 +138,6 @@ pub struct SelectionLimits {
 }
 
 impl SelectionLimits {
-    /// Returns whether the selection is about some stacks, so that a stack that cannot be read may not be one of them.
-    #[must_use]
-    pub const fn names_stacks(&self) -> bool {
-        self.has_patterns || self.is_changed
-    }
-
     /// Returns the flags that select a further unit beside one that is selected, and the flags that must be left out for
     /// that, as a phrase: the parts of a selection intersect, so a further pattern alone may add nothing.
     #[must_use]
@@ -174,8 +182,7 @@ pub enum SelectionError {
     },
 }
 
-/// Selects units. A removed unit is selected if `removals` has it, a pattern names its stack, or the selection is not
-/// limited at all.
+/// Selects units. A removed unit is selected like the others, but by no pattern for directories; and if `removals` has it.
 ///
 /// # Errors
 /// When a pattern matches no unit, or no stack declares the environment: a misspelled name must not select nothing.
@@ -190,10 +197,10 @@ pub fn select(
             return Err(SelectionError::NoMatch { pattern: pattern.text().to_owned() });
         }
     }
-    let mut present = units.iter().filter(|unit| !unit.is_removed).peekable();
+    let mut listed = units.iter().filter(|unit| !is_left_out(unit)).peekable();
     if let Some(environment) = selection.environment {
         let has = |unit: &Unit| unit.has_environments && unit.name.environment == *environment;
-        if present.peek().is_some() && !present.any(has) {
+        if listed.peek().is_some() && !listed.any(has) {
             return Err(SelectionError::NoEnvironment { environment: environment.clone() });
         }
     }
@@ -203,7 +210,9 @@ pub fn select(
             selected.units.insert(number);
         } else if !is_left_out(unit) && selection.has(unit) {
             match selection.environment {
-                Some(_) if !unit.has_environments => selected.without_environments += 1,
+                Some(_) if !unit.has_environments => {
+                    selected.without_environments += usize::from(!unit.is_removed);
+                }
                 Some(environment) if unit.name.environment != *environment => {}
                 _ => drop(selected.units.insert(number)),
             }
@@ -220,13 +229,35 @@ pub fn select(
 impl UnitSelection<'_> {
     /// Returns whether a unit is selected by its name and by what changed.
     fn has(&self, unit: &Unit) -> bool {
-        let by_pattern = self.patterns.iter().any(|pattern| pattern.selects(unit));
-        if unit.is_removed {
-            let is_whole = self.patterns.is_empty() && self.environment.is_none() && self.changed.is_none();
-            return by_pattern || is_whole;
+        let is_changed = |changed: &ChangedUnits| match unit.is_removed {
+            true => changed.removed.contains(&unit.name),
+            false => changed.directories.contains(&unit.directory),
+        };
+        self.matches_patterns(unit) && self.changed.is_none_or(is_changed)
+    }
+
+    /// Returns whether the patterns and the environment select a unit.
+    #[must_use]
+    pub fn includes_name_of(&self, unit: &Unit) -> bool {
+        let has_environment = |wanted: &Name| unit.has_environments && unit.name.environment == *wanted;
+        self.matches_patterns(unit) && self.environment.is_none_or(has_environment)
+    }
+
+    fn matches_patterns(&self, unit: &Unit) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.selects(unit))
+    }
+
+    /// Returns whether a stack that cannot be read may be selected. `earlier` are the units that it had before; `None` if
+    /// they are not known, so that only its directory tells.
+    #[must_use]
+    pub fn may_select_unreadable(&self, directory: &Name, earlier: Option<&[Unit]>) -> bool {
+        match earlier {
+            Some(units) => units.iter().any(|unit| self.includes_name_of(unit)),
+            None => {
+                self.patterns.is_empty()
+                    || self.patterns.iter().any(|pattern| pattern.matches_directory(directory))
+            }
         }
-        (by_pattern || self.patterns.is_empty())
-            && self.changed.is_none_or(|changed| changed.contains(&unit.directory))
     }
 }
 
@@ -292,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_unit_is_selected_by_its_name_only() {
+    fn a_removed_unit_is_selected_like_the_others_but_not_by_a_directory() {
         let mut units = units();
         units.push(unit("old", "prod", "gone"));
         units.push(unit("shop", "test", "gone"));
@@ -310,23 +341,47 @@ mod tests {
             (&["old"], &["old/prod"]),
             (&["old/*"], &["old/prod"]),
             (&["old/prod", "net"], &["old/prod"]),
-            (&["*/prod"], &[]),
+            (&["*/prod"], &["old/prod"]),
+            (&["*"], &["old/prod", "shop/test"]),
             (&["shop/dev"], &[]),
             (&["shop"], &["shop/test"]),
             (&["./**"], &[]),
         ] {
             assert_eq!(removed(patterns, UnitSelection::default()).unwrap(), wanted, "{patterns:?}");
         }
-        let (prod, none, named) = (Name::new("prod"), BTreeSet::new(), [units[4].name.clone()]);
+        let (prod, none, named) = (Name::new("prod"), ChangedUnits::default(), [units[4].name.clone()]);
+        let gone = ChangedUnits { removed: [units[5].name.clone()].into(), ..ChangedUnits::default() };
         let in_prod = UnitSelection { environment: Some(&prod), ..UnitSelection::default() };
         let changed = UnitSelection { changed: Some(&none), ..UnitSelection::default() };
         let skipping = UnitSelection { skips_removed: true, ..UnitSelection::default() };
         assert!(removed(&["./gone"], UnitSelection::default()).is_err());
-        assert!(removed(&[], in_prod.clone()).unwrap().is_empty());
-        assert!(removed(&[], changed).unwrap().is_empty());
-        assert_eq!(removed(&["net"], UnitSelection { removals: &named, ..in_prod }).unwrap(), ["old/prod"]);
+        assert_eq!(removed(&[], in_prod.clone()).unwrap(), ["old/prod"]);
+        assert!(removed(&["shop"], in_prod).unwrap().is_empty());
+        assert!(removed(&[], changed.clone()).unwrap().is_empty());
+        assert_eq!(removed(&["net"], UnitSelection { removals: &named, ..changed }).unwrap(), ["old/prod"]);
+        let changed = UnitSelection { changed: Some(&gone), ..UnitSelection::default() };
+        assert_eq!(removed(&[], changed.clone()).unwrap(), ["shop/test"]);
+        assert!(removed(&["old"], changed).unwrap().is_empty());
         assert!(removed(&[], skipping.clone()).unwrap().is_empty());
         assert!(removed(&["old"], skipping).is_err());
+    }
+
+    #[test]
+    fn a_stack_that_cannot_be_read_is_selected_by_its_directory_or_by_what_it_was() {
+        let was = [unit("net", "prod", "net"), unit("net", "dev", "net")];
+        let (net, prod, test) = (Name::new("net"), Name::new("prod"), Name::new("test"));
+        let may = |patterns: &[&str], environment, earlier| {
+            let patterns: Vec<_> = patterns.iter().map(|text| UnitPattern::parse(text).unwrap()).collect();
+            let selection = UnitSelection { patterns: &patterns, environment, ..UnitSelection::default() };
+            selection.may_select_unreadable(&net, earlier)
+        };
+        assert!(may(&[], None, None) && may(&[], Some(&prod), None) && may(&["./n*"], None, None));
+        assert!(!may(&["net"], None, None) && !may(&["./app"], None, None));
+        let known = Some(&was[..]);
+        assert!(
+            may(&[], None, known) && may(&["*/prod"], None, known) && may(&["net"], Some(&prod), known)
+        );
+        assert!(!may(&["app"], None, known) && !may(&[], Some(&test), known));
     }
 
     #[test]
@@ -336,7 +391,7 @@ mod tests {
         let missing = SelectionError::NoEnvironment { environment: "prd".into() };
         assert_eq!(selected(&[], Some("prd")), Err(missing));
         assert!(UnitPattern::parse("").is_err() && UnitPattern::parse("{a").is_err());
-        let (units, none) = (units(), BTreeSet::new());
+        let (units, none) = (units(), ChangedUnits::default());
         let selection = UnitSelection { changed: Some(&none), ..UnitSelection::default() };
         assert!(select(&units, &UnitGraph::new(&units), &selection).unwrap().units.is_empty());
     }

@@ -74,6 +74,7 @@ mod transfers;
 mod trials;
 mod units;
 mod units_approval;
+mod units_changed;
 mod units_deletions;
 mod units_drift;
 mod units_profiles;

@@ -83,6 +83,30 @@ fn unit<'j>(document: &'j Value, name: &str) -> &'j Value {
     units.iter().find(is_it).unwrap_or_else(|| panic!("no {name} in {document}"))
 }
 
+/// Checks that the commands which only read know the objects of removed units: two VMs and a network.
+fn list_removed_units(repository: &Repository) {
+    let list = repository.exits(0, "ls --all --output json").json();
+    assert_eq!(list["summary"]["objects"], 5, "{list}");
+    assert!(unit(&list, "app/dev")["directory"].is_null());
+    let list = repository.exits(0, "ls --all -e dev --output json").json();
+    assert_eq!(
+        (list["summary"]["units"].as_u64(), list["summary"]["objects"].as_u64()),
+        (Some(2), Some(2))
+    );
+    let cost = repository.exits(0, "cost --all --output json").json();
+    assert!(unit(&cost, "app/prod")["directory"].is_null(), "{cost}");
+    repository.exits(0, "cost --all --offline");
+    let drift = repository.exits(0, "drift --all --output json").json();
+    assert_eq!(unit(&drift, "app/prod")["status"], "unchanged", "{drift}");
+    let run = repository.exits(0, "drift --all");
+    run.says(&[
+        "nothing unmanaged",
+        "app/prod  not applied as configured: its stack or environment was removed",
+    ]);
+    // Also where the selection has none of them.
+    repository.exits(0, "drift --all --stacks net/prod").says(&["nothing unmanaged"]);
+}
+
 /// Removes a stack and an environment, and checks each step until their objects are deleted.
 fn remove_units(repository: &Repository) {
     repository.apply("");
@@ -118,10 +142,22 @@ fn remove_units(repository: &Repository) {
     repository.exits(4, "apply --all -e prod --stacks app --yes").says(&["--remove app/prod"]);
     assert_eq!(repository.case.cloud().mutations_since(last), Vec::<String>::new());
 
-    // A selection has them only by name.
-    for flags in ["-e prod", "--stacks */prod --stacks log", "--stacks ./log", "--stacks net/prod"] {
+    // A selection has them if their names match; they are in no directory.
+    for (flags, expected) in [
+        ("-e prod", &["app/prod", "net/prod"][..]),
+        ("--stacks */prod --stacks log", &["app/prod", "log/default", "net/prod"]),
+        ("--stacks app --stacks net -e dev", &["app/dev", "net/dev"]),
+    ] {
+        let plan = repository.exits(4, &format!("plan --all {flags} --output json")).json();
+        let count = plan["units"].as_array().unwrap().len();
+        assert!(
+            count == expected.len() && expected.iter().all(|name| unit(&plan, name)["plan"].is_object())
+        );
+    }
+    for flags in ["--stacks ./log", "--stacks ./*", "--stacks net/prod"] {
         repository.exits(0, &format!("plan --all {flags} --exit-code"));
     }
+    list_removed_units(repository);
     repository.exits(4, "plan --all --stacks app").says(&["app/dev", "removed_unit"]);
     repository.exits(64, "plan --all --remove app/prdo").says(&["app/prdo", "Did you mean `app/prod`?"]);
     repository.exits(64, "plan --all --remove net/prod").says(&["its stack is in `net`", "stead destroy"]);
@@ -134,8 +170,12 @@ fn remove_units(repository: &Repository) {
     // A destroy of units that are there leaves a removed one as it is.
     repository.exits(4, "plan --all --destroy -e prod").says(&[
         "vm.web of app/prod, which is not selected, uses vpc.main.",
+        "Delete its objects first",
         "app/prod was removed from the repository, and keeps its objects.",
     ]);
+    // An apply of the removal of what a removed unit uses names that one, too.
+    let needs = "--stacks log --remove net/dev";
+    repository.exits(4, &format!("plan --all {needs}")).says(&["app/dev", "Delete its objects, too"]);
     // Only what is named is deleted, readers first; a run that is repeated has nothing to do.
     let run = repository.apply("--stacks log --remove app/dev --remove net/dev");
     run.says(&["2 applied"]);

@@ -104,7 +104,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &StacksArgs) -> 
 
 fn unit_row(workspace: &Workspace, one: &WorkspaceUnit, wave: usize) -> UnitRow {
     let changes = workspace.changes.as_ref();
-    let change = changes.and_then(|changes| changes.stacks.get(&one.unit.directory));
+    let change = changes.and_then(|changes| match one.unit.is_removed {
+        true => Some(changes.has_removed(&one.unit)),
+        false => changes.stacks.get(&one.unit.directory).map(StackChange::is_changed),
+    });
     let place = one.loaded.as_ref().ok().and_then(|project| {
         ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory).ok()
     });
@@ -118,7 +121,7 @@ fn unit_row(workspace: &Workspace, one: &WorkspaceUnit, wave: usize) -> UnitRow 
         valid: one.loaded.is_ok(),
         upstream,
         wave,
-        changed: change.map(StackChange::is_changed),
+        changed: change,
         ledger: place.map(|place| place.to_string()),
     }
 }

@@ -46,9 +46,9 @@ pub(in crate::cli) fn find_origin(
     known: &BTreeSet<StackOrigin>,
 ) -> Result<CurrentOrigin, CliFailure> {
     let SharedRoot { root, place } = SharedRoot::find_root(directory, false);
-    let git = git_dir::git_directory(&root).map(|git| (git_dir::common_directory(&git), git));
+    let git = git_dir::git_directory(&root).map(|git| git_dir::common_directory(&git));
     let place: Vec<&str> = place.iter().map(Name::as_str).collect();
-    let config = git.as_ref().and_then(|(common, _)| git_dir::read_git_file(&common.join("config")));
+    let config = git.as_ref().and_then(|common| git_dir::read_git_file(&common.join("config")));
     let here = match &settings.origin {
         Some(text) => Some(StackOrigin::parse(text, &place.join("/")).ok_or_else(|| {
             CliFailure::new(Exit::Usage, format!("STEAD_ORIGIN is `{text}`, which names no repository"))
@@ -64,11 +64,16 @@ pub(in crate::cli) fn find_origin(
     };
     let directories = known.iter().filter(in_repository).map(|one| &one.directory);
     let vacated = directories.filter(|old| !may_stand(settings, &root, old, (directory, stack)));
-    let sparse = git.as_ref().is_some_and(|(_, own)| {
-        let own = git_dir::read_git_file(&own.join("config.worktree"));
-        config.iter().chain(&own).any(|config| is_sparse(config))
-    });
+    let sparse = is_sparse_checkout(&root);
     Ok(CurrentOrigin { vacated: vacated.cloned().collect(), origin: here, sparse })
+}
+
+/// Returns whether the working tree with this root is a sparse checkout, in which a missing directory proves nothing.
+pub(in crate::cli) fn is_sparse_checkout(root: &Path) -> bool {
+    let Some(own) = git_dir::git_directory(root) else { return false };
+    let common = git_dir::common_directory(&own).join("config");
+    let configs = [common, own.join("config.worktree")].map(|path| git_dir::read_git_file(&path));
+    configs.iter().flatten().any(|config| is_sparse(config))
 }
 
 /// Returns whether another directory of the repository can contain a stack of this name: only if it cannot, the
@@ -117,7 +122,7 @@ fn remote_url(config: &str) -> Option<String> {
     })
 }
 
-/// Returns whether a Git configuration enables sparse checkout, in which a missing directory proves nothing.
+/// Returns whether a Git configuration enables sparse checkout.
 fn is_sparse(config: &str) -> bool {
     settings_of(config).any(|(section, key, value)| {
         section.eq_ignore_ascii_case("core")

@@ -80,11 +80,13 @@ fn read_stacks(settings: &Settings, root: &Path, found: Vec<(PathBuf, Option<Str
 
 /// Returns whether a directory, or one in it, has stack files. What cannot be listed has none.
 fn has_stack_files(directory: &Path) -> bool {
-    let is_any = |_: &str| true;
-    let listed = |at: &Path| stack_files::entry_names(at, is_any).unwrap_or_default();
-    let has = |names: &[String]| names.iter().any(|name| is_stack_file(name));
-    let names = listed(directory);
-    has(&names) || names.iter().any(|name| has(&listed(&directory.join(name))))
+    let names = stack_files::entry_names(directory, |_| true).unwrap_or_default();
+    has_own_stack_files(directory) || names.iter().any(|name| has_own_stack_files(&directory.join(name)))
+}
+
+/// Returns whether a directory itself has stack files. What cannot be listed has none.
+pub(in crate::cli) fn has_own_stack_files(directory: &Path) -> bool {
+    stack_files::entry_names(directory, is_stack_file).is_ok_and(|names| !names.is_empty())
 }
 
 /// A directory with a directory `.stead`, in which a stack is, or was.

@@ -25,7 +25,9 @@ use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
 use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
-use crate::workspace::outside_readers::{OutsideUnit, OutsideUnits, reader_blockers, unreadable_blocker};
+use crate::workspace::outside_readers::{
+    OutsideReason, OutsideUnit, OutsideUnits, reader_blockers, unreadable_blocker,
+};
 use crate::workspace::removed::removal_blocker;
 use crate::workspace::unit::{Unit, UnitName};
 
@@ -217,7 +219,11 @@ fn block_outside_readers(
     for (number, readers) in found {
         let outside = |number: usize| OutsideUnit {
             name: workspace.units[number].unit.name.clone(),
-            has_errors: failed.contains(&number),
+            reason: match &workspace.units[number].unit {
+                _ if failed.contains(&number) => OutsideReason::Errors,
+                unit if unit.is_removed => OutsideReason::Removed,
+                _ => OutsideReason::NotSelected,
+            },
         };
         let own = &workspace.units[number].unit.name;
         let blockers = reader_blockers(&readers, outside, (own, &workspace.limits, destroy));

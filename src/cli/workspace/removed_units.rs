@@ -49,6 +49,8 @@ pub(super) struct RemovedUnits {
     pub(super) emptied: EmptiedUnits,
     /// Why units may be missing, each as a sentence.
     pub(super) notes: Vec<String>,
+    /// Whether ledgers were searched.
+    pub(super) is_searched: bool,
 }
 
 /// A ledger that no unit of the repository has.
@@ -72,6 +74,7 @@ pub(super) async fn find_removed_units(
     if command.untrusted {
         return Ok(removed);
     }
+    removed.is_searched = true;
     let mut listed = local_ledgers(command, known, &mut removed.notes);
     listed.extend(Box::pin(shared_ledgers(known, &mut removed.notes)).await);
     let claimed: BTreeSet<&UnitName> = known.units.iter().map(|one| &one.unit.name).collect();

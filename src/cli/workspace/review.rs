@@ -192,7 +192,7 @@ pub(in crate::cli) fn units_review<'r>(
         }
     };
     let mut units: Vec<UnitReview<'r>> = outcomes.iter().map(review).collect();
-    if workspace.misses_stacks() {
+    if workspace.misses_stacks {
         units.extend(workspace.unreadable.iter().map(unreadable_review));
     }
     let mut review = UnitsReview::new(units, &planned.fingerprint, destroy).with_title(&workspace.title);
@@ -294,10 +294,6 @@ pub(in crate::cli) fn show_run(ui: Ui, review: &UnitsReview<'_>) {
 /// Says what the selection leaves out: stacks without environments, or all, because nothing changed; and why removed
 /// units may be missing.
 pub(in crate::cli) fn print_left_out(ui: Ui, workspace: &Workspace) {
-    if let Some(changes) = workspace.changes.as_ref().filter(|_| workspace.selected.units.is_empty()) {
-        let commit = changes.commit.get(..7).unwrap_or(&changes.commit);
-        ui.hint(&format!("No selected stack changed since {} ({commit}).", changes.base));
-    }
     for note in &workspace.notes {
         ui.hint(note);
     }

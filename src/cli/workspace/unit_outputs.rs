@@ -11,6 +11,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::model::address::Name;
 use crate::report::json::{self, ResultStatus, UnitResult};
+use crate::workspace::unit::Unit;
 
 /// The result of a command for one unit, or for one stack if environments make no difference.
 pub(in crate::cli) struct UnitOutput<'w, R> {
@@ -18,26 +19,39 @@ pub(in crate::cli) struct UnitOutput<'w, R> {
     pub(in crate::cli) stack: Option<&'w Name>,
     /// Name of the environment; `None` for the stack in all environments.
     pub(in crate::cli) environment: Option<&'w Name>,
-    /// Directory relative to the root.
-    pub(in crate::cli) directory: &'w Name,
+    /// Directory relative to the root; `None` for a removed unit.
+    pub(in crate::cli) directory: Option<&'w Name>,
     /// The result with its status and exit code, or why there is none.
     pub(in crate::cli) result: Result<(R, ResultStatus, Exit), CliFailure>,
 }
 
 impl<'w, R> UnitOutput<'w, R> {
+    /// Returns the result for a unit.
+    pub(in crate::cli) fn of_unit(
+        unit: &'w Unit,
+        result: Result<(R, ResultStatus, Exit), CliFailure>,
+    ) -> Self {
+        Self {
+            stack: Some(&unit.name.stack),
+            environment: Some(&unit.name.environment),
+            directory: (!unit.is_removed).then_some(&unit.directory),
+            result,
+        }
+    }
+
     /// Returns the result for a stack in all environments.
     pub(in crate::cli) fn of_stack(
         stack: &'w Name,
         directory: &'w Name,
         result: Result<(R, ResultStatus, Exit), CliFailure>,
     ) -> Self {
-        Self { stack: Some(stack), environment: None, directory, result }
+        Self { stack: Some(stack), environment: None, directory: Some(directory), result }
     }
 
     /// Returns the failure of a directory whose stack cannot be read.
     pub(in crate::cli) fn of_unreadable(unreadable: &'w UnreadableStack) -> Self {
         let result = Err(unreadable.failure.clone());
-        Self { stack: None, environment: None, directory: &unreadable.directory, result }
+        Self { stack: None, environment: None, directory: Some(&unreadable.directory), result }
     }
 
     /// Returns the exit code that the command would have for this unit alone.
@@ -53,7 +67,7 @@ impl<'w, R> UnitOutput<'w, R> {
         match (self.stack, self.environment) {
             (Some(stack), Some(environment)) => format!("{stack}/{environment}"),
             (Some(stack), None) => stack.to_string(),
-            _ => self.directory.to_string(),
+            _ => self.directory.map(ToString::to_string).unwrap_or_default(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
+use super::git::workspace_changes::{LoadedStacks, WorkspaceChanges};
 use super::loaded_unit::{WorkspaceUnit, arrange_units};
 use super::removed_units::{self, EmptiedUnits, KnownStacks, RemovedUnits};
 use crate::cli::args::workspace::UnitArgs;
@@ -20,7 +21,6 @@ use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity, nearest_name};
 use crate::report::units::title::UnitsTitle;
-use crate::workspace::changes::compare::StackChange;
 use crate::workspace::changes::recorded_reads::RecordedReads;
 use crate::workspace::graph::UnitGraph;
 use crate::workspace::selection::{
@@ -53,24 +53,16 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) title: UnitsTitle,
     /// Directories whose stack is not known, so that no unit stands for them; empty if all were read.
     pub(in crate::cli) unreadable: Vec<UnreadableStack>,
+    /// Whether a selected stack may be one of them. A selection can be about others.
+    pub(in crate::cli) misses_stacks: bool,
     /// Removed units whose objects are to be deleted.
     pub(in crate::cli) removals: BTreeSet<UnitName>,
     /// Removed units whose objects are gone, each with the review that its ledger says was applied to its end.
     pub(in crate::cli) emptied: EmptiedUnits,
     /// Links to directories with stack files, which are not searched, relative to the root.
     pub(in crate::cli) links: Vec<PathBuf>,
-    /// Why removed units may be missing, each as a sentence.
+    /// What the selection leaves out, or may lack, each as a sentence.
     pub(in crate::cli) notes: Vec<String>,
-}
-
-/// What changed in the stacks of a repository since a base.
-pub(in crate::cli) struct WorkspaceChanges {
-    /// Name of the base, as messages show it.
-    pub(in crate::cli) base: String,
-    /// The commit that was compared with.
-    pub(in crate::cli) commit: String,
-    /// Change of each stack, by its directory relative to the root.
-    pub(in crate::cli) stacks: BTreeMap<Name, StackChange>,
 }
 
 /// The base that a command line names.
@@ -98,6 +90,8 @@ pub(in crate::cli) struct RemovalRequest<'a> {
     pub(in crate::cli) names: &'a [UnitName],
     /// Whether removed units are only read, to know which objects they use.
     pub(in crate::cli) reads_only: bool,
+    /// Whether all of them are searched, even if none can be selected: their objects are no unmanaged ones.
+    pub(in crate::cli) finds_all: bool,
 }
 
 impl<'a> From<&'a UnitArgs> for SelectionRequest<'a> {
@@ -137,7 +131,8 @@ impl Workspace {
     ) -> Result<Self, CliFailure> {
         let loaded = LoadedRepository::open(settings, sources, request)?;
         let mut removed = RemovedUnits::default();
-        if removal.reads_only || !removal.names.is_empty() || loaded.may_select_removed(settings, request) {
+        let is_needed = removal.reads_only || removal.finds_all || !removal.names.is_empty();
+        if is_needed || loaded.may_select_removed(request) {
             let known = KnownStacks {
                 root: &loaded.root,
                 units: &loaded.units,
@@ -172,12 +167,6 @@ impl Workspace {
             Some(near) => failure.help(format!("Did you mean `{near}`?")),
             None => failure.help("List the units with: stead stacks"),
         })
-    }
-
-    /// Returns whether a selected stack may be one of those that cannot be read, so that no unit stands for it.
-    pub(in crate::cli) fn misses_stacks(&self) -> bool {
-        // Files that are no stack have no unit that could fail, and a selection may be about others.
-        !self.unreadable.is_empty() && !self.limits.names_stacks()
     }
 
     /// Returns the name of the root directory, which the confirmation of a destroy repeats.
@@ -231,13 +220,23 @@ impl LoadedRepository {
             Some(given) => Some(ChangeBase::open(&root, given.name, sources.variables())?),
             None => None,
         };
+        let searched =
+            found.iter().map(|one| repository_walk::relative_name(&root, &one.directory)).collect();
         let (mut loaded, reads) = Self::load(settings, sources, (root, found), base.as_ref())?;
         reject_unused_variables(sources, &loaded.units, &loaded.headers)?;
         let problems = edges::connect_units(&mut loaded.units, &loaded.headers);
         for (number, problems) in problems {
             add_problems(&mut loaded.units[number], problems);
         }
-        loaded.changes = base.map(|base| workspace_changes(&base, &reads)).transpose()?;
+        let unreadable = loaded.unreadable.iter().map(|one| one.directory.clone()).collect();
+        let stacks = LoadedStacks {
+            root: &loaded.root,
+            units: &loaded.units,
+            reads: &reads,
+            searched: &searched,
+            unreadable: &unreadable,
+        };
+        loaded.changes = base.map(|base| WorkspaceChanges::compare(&base, &stacks)).transpose()?;
         loaded.links = links;
         Ok(loaded)
     }
@@ -284,17 +283,17 @@ impl LoadedRepository {
         Ok((Self { root, units, headers, changes: None, unreadable, links: Vec::new() }, reads))
     }
 
-    /// Returns whether a removed unit can be selected, or is the reason why a pattern matches nothing: nothing limits the
-    /// selection, a pattern names a stack and not only a unit of the repository, or a pattern matches no unit of it.
-    fn may_select_removed(&self, settings: &Settings, request: &SelectionRequest<'_>) -> bool {
-        let is_whole = request.patterns.is_empty() && request.changed.is_none() && settings.env.is_none();
+    /// Returns whether a removed unit can be selected, or is the reason why a pattern matches nothing: unless each pattern is
+    /// the name of a unit of the repository, or for directories that it has; or a change that limits the selection removed
+    /// nothing.
+    fn may_select_removed(&self, request: &SelectionRequest<'_>) -> bool {
         let is_unit = |text: &str| self.units.iter().any(|one| one.unit.name.to_string() == text);
         let matches_none = |pattern: &UnitPattern| !self.units.iter().any(|one| pattern.matches(&one.unit));
-        let mut patterns = request.patterns.iter();
         let may_mean_removed = |pattern: &UnitPattern| {
-            matches_none(pattern) || (pattern.names_a_stack() && !is_unit(pattern.text()))
+            matches_none(pattern) || (pattern.is_for_names() && !is_unit(pattern.text()))
         };
-        is_whole || patterns.any(may_mean_removed)
+        let may_be_changed = self.changes.as_ref().is_none_or(WorkspaceChanges::may_have_removed);
+        may_be_changed && (request.patterns.is_empty() || request.patterns.iter().any(may_mean_removed))
     }
 
     /// Adds the removed units, and selects.
@@ -317,10 +316,8 @@ impl LoadedRepository {
         let units = arrange_units(self.units.into_iter().chain(removed.units).collect());
         let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
         let graph = UnitGraph::new(&listed);
-        let changed = self.changes.as_ref().map(|changes| {
-            let touched = changes.stacks.iter().filter(|(_, change)| change.is_changed());
-            touched.map(|(directory, _)| directory.clone()).collect::<BTreeSet<Name>>()
-        });
+        let gone = listed.iter().filter(|unit| unit.is_removed);
+        let changed = self.changes.as_ref().map(|changes| changes.changed_units(gone));
         let selection = UnitSelection {
             environment: settings.env.as_ref(),
             patterns: request.patterns,
@@ -331,6 +328,18 @@ impl LoadedRepository {
         };
         let selected = selection::select(&listed, &graph, &selection)
             .map_err(|error| selection_failure(&error, request.patterns, &listed))?;
+        let misses_stacks = self.unreadable.iter().any(|one| {
+            let earlier = self.changes.as_ref().and_then(|changes| changes.earlier_units(&one.directory));
+            selection.may_select_unreadable(&one.directory, earlier)
+        });
+        if let Some(changes) = &self.changes {
+            let is_selected = |unit: &Unit| selection.includes_name_of(unit);
+            let gone = changes.removal_notes(&listed, removed.is_searched, &is_selected);
+            if selected.units.is_empty() && !misses_stacks && gone.is_empty() {
+                notes.push(changes.unchanged_note());
+            }
+            notes.extend(gone);
+        }
         let patterns: Vec<&str> = request.patterns.iter().map(UnitPattern::text).collect();
         Ok(Workspace {
             root: self.root,
@@ -345,6 +354,7 @@ impl LoadedRepository {
             },
             changes: self.changes,
             unreadable: self.unreadable,
+            misses_stacks,
             removals: removal.names.iter().cloned().collect(),
             emptied: removed.emptied,
             links: self.links,
@@ -370,21 +380,6 @@ pub(super) fn load_units(
         units.push(WorkspaceUnit { unit, settings, loaded });
     }
     Ok(units)
-}
-
-/// Compares what the stacks read with the base.
-fn workspace_changes(
-    base: &ChangeBase,
-    reads: &[(PathBuf, RecordedReads)],
-) -> Result<WorkspaceChanges, CliFailure> {
-    let stacks = base.changed_stacks(reads)?;
-    let named =
-        |(directory, change): (PathBuf, StackChange)| (Name::new(directory.to_string_lossy()), change);
-    Ok(WorkspaceChanges {
-        base: base.name().to_string(),
-        commit: base.commit(),
-        stacks: stacks.into_iter().map(named).collect(),
-    })
 }
 
 fn reject_unused_variables(

@@ -31,8 +31,8 @@ pub struct UnitResult<'a, R> {
     pub stack: Option<&'a Name>,
     /// Name of the environment; null if the result is that of the stack in all environments.
     pub environment: Option<&'a Name>,
-    /// Directory relative to the root of the repository.
-    pub directory: &'a Name,
+    /// Directory relative to the root of the repository; null for a unit whose stack or environment is gone.
+    pub directory: Option<&'a Name>,
     /// How the command ended.
     pub status: ResultStatus,
     /// Exit code that the command would have for this unit alone.
@@ -47,7 +47,7 @@ impl<'a, R> UnitResult<'a, R> {
     /// Returns the result of a stack in an environment; `environment` is `None` for all of them.
     #[must_use]
     pub const fn new(
-        (stack, environment, directory): (Option<&'a Name>, Option<&'a Name>, &'a Name),
+        (stack, environment, directory): (Option<&'a Name>, Option<&'a Name>, Option<&'a Name>),
         (status, exit): (ResultStatus, u8),
         result: Option<R>,
     ) -> Self {

@@ -60,6 +60,8 @@ pub enum UnappliedReason {
     Incomplete,
     /// Its configuration is another one than that of the last apply, and an apply would change something.
     ConfigurationChanged,
+    /// The repository has its stack or environment no longer, and its ledger still has objects.
+    Removed,
 }
 
 impl UnappliedReason {
@@ -70,6 +72,7 @@ impl UnappliedReason {
             Self::NeverApplied => "it was never applied",
             Self::Incomplete => "its last apply did not complete",
             Self::ConfigurationChanged => "its configuration changed since the last apply",
+            Self::Removed => "its stack or environment was removed from the repository",
         }
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn finish(
         warn_of_plan_only(session, files.rewrite_units(&shown, &|name| workspace.first_file(name)));
     }
     let mut exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
-    exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
+    exits.extend(workspace.misses_stacks.then_some(Exit::Failed));
     Exit::of_applied_units(&exits, has_applied)
 }
 

@@ -14,7 +14,7 @@ use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review;
 use crate::cli::workspace::unit_outputs::{self, UnitOutput};
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
 use crate::report::json::{CostSummary, ResultStatus};
 use crate::report::views::cost::{self, CostDocument, CostReport};
 
@@ -28,19 +28,22 @@ pub(super) async fn cost_all(
     offline: bool,
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(units);
-    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
+    let workspace = if offline {
+        // Removed units have no configuration.
+        Workspace::open(&session.settings, &session.unit_settings, &selection)?
+    } else {
+        let none = RemovalRequest::default();
+        let opened =
+            Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, none);
+        Box::pin(opened).await?
+    };
     let mut outputs: Vec<UnitOutput<'_, CostReport>> =
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
     let bills =
         if offline { offline_bills(&workspace) } else { Box::pin(planned_bills(&workspace)).await? };
     for (number, bill) in bills {
-        let unit = &workspace.units[number].unit;
-        outputs.push(UnitOutput {
-            stack: Some(&unit.name.stack),
-            environment: Some(&unit.name.environment),
-            directory: &unit.directory,
-            result: bill.map(|bill| (bill, ResultStatus::Done, Exit::Done)),
-        });
+        let result = bill.map(|bill| (bill, ResultStatus::Done, Exit::Done));
+        outputs.push(UnitOutput::of_unit(&workspace.units[number].unit, result));
     }
     unit_outputs::sort_worst_first(&mut outputs);
     let known: Vec<&CostReport> =

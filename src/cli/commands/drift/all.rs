@@ -15,7 +15,7 @@ use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::inputs::PlanningOptions;
@@ -43,7 +43,13 @@ pub(super) async fn check_all(
     request: &UnitsDriftRequest<'_>,
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(request.units);
-    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
+    let opened = Workspace::open_with_removed(
+        &session.settings,
+        &session.unit_settings,
+        &selection,
+        RemovalRequest { finds_all: true, ..RemovalRequest::default() },
+    );
+    let workspace = Box::pin(opened).await?;
     let planning = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
     let options = UnitsOptions { planning, ..UnitsOptions::default() };
     let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Inventory)).await?;
@@ -75,7 +81,7 @@ pub(super) async fn check_all(
         session.ui.write_result(&accounts_page(&found, session.ui.verbose, session.ui.style));
     }
     review::print_left_out(session.ui, &workspace);
-    let unreadable = workspace.misses_stacks().then_some(Exit::Failed);
+    let unreadable = workspace.misses_stacks.then_some(Exit::Failed);
     let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).chain(unreadable).collect();
     Ok(Exit::of_units(&exits))
 }

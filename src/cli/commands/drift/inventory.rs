@@ -224,6 +224,9 @@ fn parent_key(object: &Object) -> Option<ObjectKey> {
 
 /// Returns why a unit is not applied as its stack declares; `None` if it is, as far as its history and its plan say.
 pub(super) fn unapplied_reason(one: &WorkspaceUnit, unit: &PlannedUnit) -> Option<UnappliedReason> {
+    if one.unit.is_removed {
+        return Some(UnappliedReason::Removed);
+    }
     let stack = loaded_stack(one)?;
     let Some(last) = unit.ledger.history.back() else {
         let is_new = !stack.resources.is_empty() && unit.ledger.owns_nothing();

@@ -31,12 +31,8 @@ pub(super) async fn print_all(
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
     for (_, one) in workspace.selected_units() {
         let read = Box::pin(unit_outputs_of(one, query)).await;
-        results.push(UnitOutput {
-            stack: Some(&one.unit.name.stack),
-            environment: Some(&one.unit.name.environment),
-            directory: &one.unit.directory,
-            result: read.map(|recorded| (recorded, ResultStatus::Done, Exit::Done)),
-        });
+        let result = read.map(|recorded| (recorded, ResultStatus::Done, Exit::Done));
+        results.push(UnitOutput::of_unit(&one.unit, result));
     }
     unit_outputs::sort_worst_first(&mut results);
     let ui = session.ui;

@@ -61,7 +61,11 @@ pub(super) async fn plan_all(
         with_dependents: request.units.with_dependents,
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
-    let removal = RemovalRequest { names: &request.removals.units, reads_only: request.destroy };
+    let removal = RemovalRequest {
+        names: &request.removals.units,
+        reads_only: request.destroy,
+        ..RemovalRequest::default()
+    };
     let opened =
         Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
     let workspace = Box::pin(opened).await?;
@@ -86,7 +90,7 @@ pub(super) async fn plan_all(
         save_plans(directory, &request, &workspace, &planned, key.as_ref())?;
     }
     let mut exits: Vec<Exit> = reviews.iter().map(|one| one.exit).collect();
-    exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
+    exits.extend(workspace.misses_stacks.then_some(Exit::Failed));
     review::show_units(session.ui, &workspace, &planned, &shown);
     review::print_left_out(session.ui, &workspace);
     review::print_left_out_readers(session.ui, &planned);

@@ -51,6 +51,7 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
             &diagnostics,
             &sources,
         ));
+        review::print_left_out(session.ui, &workspace);
         return Ok(if has_errors { Exit::Failed } else { Exit::Done });
     }
     problems::report_problems(session.ui, &workspace);

@@ -9,6 +9,7 @@ use gix_hash::ObjectId;
 
 use super::base_choice::base_candidates;
 use super::base_name::BaseName;
+use super::base_stacks::{self, BaseStack};
 use super::git_base::GitBase;
 use super::git_error::GitError;
 use super::git_repository::GitRepository;
@@ -85,12 +86,28 @@ impl ChangeBase {
         &self,
         stacks: &[(PathBuf, RecordedReads)],
     ) -> Result<BTreeMap<PathBuf, StackChange>, CliFailure> {
-        let tree = GitBase::new(&self.root, Rc::clone(&self.repository), self.commit);
+        let tree = self.tree();
         let compare = |(directory, reads): &(PathBuf, RecordedReads)| {
             let change = compare_reads(reads, &tree).map_err(|error| self.name_commit(error))?;
             Ok((directory.clone(), change))
         };
         stacks.iter().map(compare).collect::<Result<_, GitError>>().map_err(CliFailure::from)
+    }
+
+    /// Returns the stacks that the base has in the directories that a predicate selects.
+    ///
+    /// # Errors
+    /// Those of `changed_stacks`.
+    pub(super) fn stacks_at_base(
+        &self,
+        is_wanted: &dyn Fn(&Path) -> bool,
+    ) -> Result<Vec<BaseStack>, CliFailure> {
+        let tree = Rc::new(self.tree());
+        base_stacks::read_stacks(&tree, is_wanted).map_err(|error| self.name_commit(error).into())
+    }
+
+    fn tree(&self) -> GitBase {
+        GitBase::new(&self.root, Rc::clone(&self.repository), self.commit)
     }
 
     /// Adds the commit to the error of a missing object, so that the remedy can name it.

@@ -1,5 +1,5 @@
 //! The tree of a commit, as the comparison asks for it. In: a repository and a commit. Out: what a path is at that
-//! commit. Each tree is read at most once, and no blob is read. A path below a submodule is looked up in the submodule's
+//! commit. Each tree is read at most once, and the content of a file only if it is asked for. A path below a submodule is looked up in the submodule's
 //! own objects, at the commit that the tree names.
 
 use std::cell::{OnceCell, RefCell};
@@ -15,6 +15,7 @@ use gix_object::tree::EntryKind;
 use super::git_error::GitError;
 use super::git_repository::{GitRepository, Tree, TreeEntry};
 use crate::cli::files::git_ignored::IgnoreFiles;
+use crate::config::input::discovery::is_stack_file;
 use crate::workspace::changes::base_tree::{BaseEntry, BaseTree};
 
 /// The tree of the base commit.
@@ -97,6 +98,37 @@ impl GitBase {
                 .unwrap_or(Directory::MissingSubmodule)),
             EntryKind::Blob | EntryKind::BlobExecutable | EntryKind::Link => Ok(Directory::Blocked),
         }
+    }
+
+    /// Returns the content of a regular file; `None` if the path is none, or its content is not in this clone.
+    pub(super) fn content(&self, path: &Path) -> Option<Vec<u8>> {
+        let Directory::Tree { repository, tree } = self.directory(path.parent()?).ok()? else {
+            return None;
+        };
+        let entry = tree.get(path.file_name()?)?;
+        let is_file = matches!(entry.mode.kind(), EntryKind::Blob | EntryKind::BlobExecutable);
+        is_file.then(|| repository.blob(&entry.id).ok()).flatten()
+    }
+
+    /// Returns the directories with stack files, in any order, as a search of the working tree finds them: not in submodules,
+    /// nor in directories whose name begins with a dot.
+    ///
+    /// # Errors
+    /// When a tree is missing or damaged.
+    pub(super) fn stack_directories(&self) -> Result<Vec<PathBuf>, GitError> {
+        let mut found = Vec::new();
+        let mut left = vec![(PathBuf::new(), self.repository.commit_tree(&self.commit)?)];
+        while let Some((path, id)) = left.pop() {
+            let tree = self.repository.tree(&id)?;
+            let is_stack = |name: &OsString| name.to_str().is_some_and(is_stack_file);
+            if path.to_str().is_some() && tree.keys().any(is_stack) {
+                found.push(path.clone());
+            }
+            let is_searched = |name: &OsString| !name.as_encoded_bytes().starts_with(b".");
+            let below = tree.iter().filter(|(name, entry)| entry.mode.is_tree() && is_searched(name));
+            left.extend(below.map(|(name, entry)| (path.join(name), entry.id)));
+        }
+        Ok(found)
     }
 
     /// Returns whether the commit that is checked out has this file.

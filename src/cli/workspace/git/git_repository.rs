@@ -1,5 +1,5 @@
-//! The objects of a Git repository, read from its files. In: the root of a working tree. Out: commits and trees. No
-//! program is run, nothing is fetched, and no setting of the repository is followed except the format of its files:
+//! The objects of a Git repository, read from its files. In: the root of a working tree. Out: commits, trees and
+//! the contents of files. No program is run, nothing is fetched, and no setting of the repository is followed except the format of its files:
 //! a repository can come from others.
 
 use std::collections::{BTreeMap, HashSet};
@@ -140,6 +140,18 @@ impl GitRepository {
             Ok((name, TreeEntry { mode: entry.mode, id: entry.oid.to_owned() }))
         });
         read.collect()
+    }
+
+    /// Returns the content of a file.
+    ///
+    /// # Errors
+    /// When the object is missing, as in a clone without file contents, or damaged.
+    pub(super) fn blob(&self, id: &ObjectId) -> Result<Vec<u8>, GitError> {
+        match self.find(id, "blob")? {
+            Some((Kind::Blob, bytes)) => Ok(bytes),
+            Some(_) => Err(damaged("blob", id, &"it is not a file")),
+            None => Err(missing("blob", id)),
+        }
     }
 
     fn read_commit(&self, id: &ObjectId) -> Result<Option<Commit>, GitError> {

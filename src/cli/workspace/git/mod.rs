@@ -3,12 +3,14 @@
 
 pub(super) mod base_choice;
 pub(super) mod base_name;
+pub(super) mod base_stacks;
 pub(in crate::cli) mod changed_stacks;
 pub(super) mod git_base;
 pub(super) mod git_error;
 pub(super) mod git_repository;
 pub(super) mod git_revision;
 pub(in crate::cli) mod working_tree;
+pub(in crate::cli) mod workspace_changes;
 
 #[cfg(test)]
 mod tests;
