@@ -138,6 +138,42 @@ fn a_reference_that_would_cross_the_stacks_is_listed_with_its_location() {
 }
 
 #[test]
+fn a_block_does_not_move_to_a_stack_that_lacks_an_environment() {
+    let stack = |name: &str, environments: &str| {
+        format!(
+            "stead: 1\nstack: {name}\n{environments}volume:\n  {name}: {{ name: \"{name}-${{env}}\", size: 10 }}\n"
+        )
+    };
+    let declares = |names: &str| format!("environments: {{ {names} }}\n");
+    let stacks = Stacks(Case::new().file(".git", ""));
+    let write = |own: &str, other: &str| {
+        stacks.0.write("a/stead.yaml", stack("a", own));
+        stacks.0.write("b/stead.yaml", stack("b", other));
+    };
+    let mv = "mv volume.a --to-stack ../b --yes";
+    let (two, three) = (declares("dev: {}, prod: {}"), declares("dev: {}, prod: {}, test: {}"));
+    for (own, other, says) in [
+        (&*three, &*declares("dev: {}"), &["in ../b lacks `prod`, `test`", "prod: {}, test: {}"][..]),
+        (&*two, &*three, &["This stack lacks `test`", "Add to `environments` here: test: {}"]),
+        (&*two, "", &["in ../b lacks `dev`, `prod`", "This stack lacks `default`"]),
+    ] {
+        write(own, other);
+        stacks.exits(1, "a", &format!("-e dev {mv}")).says(&["volume.a cannot move"]).says(says);
+        assert_eq!(fs::read_to_string(stacks.0.path("a/stead.yaml")).unwrap(), stack("a", own));
+        assert_eq!(fs::read_to_string(stacks.0.path("b/stead.yaml")).unwrap(), stack("b", other));
+    }
+    // What the message says to add is enough.
+    write(&two, &declares("dev: {}"));
+    stacks.0.edit("b/stead.yaml", "dev: {}", "dev: {}, prod: {}");
+    stacks.exits(0, "a", &format!("-e dev {mv}"));
+    stacks.0.ok("validate --all");
+    // Without environments on one side, the only one of the other side belongs to it.
+    write("", &declares("dev: {}"));
+    stacks.exits(0, "a", mv);
+    stacks.0.ok("validate --all");
+}
+
+#[test]
 fn kdl_blocks_move_and_other_forms_are_refused() {
     let case = Case::new().file(".git", "");
     let kdl = "stead 1\nstack \"a\"\n// The disk\nvolume \"d\" {\n    size 10\n}\nvolume \"set\" for_each=(list)x\n";

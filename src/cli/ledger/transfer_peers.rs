@@ -3,7 +3,7 @@
 //! access to the other ledger. Which ledgers can be reached is decided by the user's settings alone: a recorded
 //! location is followed only if it is a directory or the configured backend.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::ledger_io::{self, LedgerOpenOptions};
@@ -137,16 +137,30 @@ fn wrong(transfer: &TransferDeclaration, detail: String, help: String) -> Box<Di
     Box::new(problem.with_label(transfer.span, "").detail(detail).help(help))
 }
 
-/// Returns the environment of the other stack that belongs to this stack's one: that of the same name; without
-/// environments on one side, the only one of the other side.
+/// Returns the environment of the other stack that belongs to this stack's one.
 fn peer_environment(stack: &Stack, header: &StackHeader) -> Option<Name> {
     let own = &stack.environment.name;
-    match (stack.environments.len(), header.environments.len()) {
-        _ if header.environments.contains(own) => Some(own.clone()),
-        (0 | 1, 0) => Some(header.default.clone()),
-        (0, 1) => header.environments.iter().next().cloned(),
-        _ => None,
+    if !has_peer(own, stack.environments.len(), &header.environments) {
+        return None;
     }
+    let same = header.environments.get(own).or_else(|| header.environments.first());
+    Some(same.unwrap_or(&header.default).clone())
+}
+
+/// Returns whether another stack with these environments has one that belongs to `own`, of a stack that declares `count`
+/// environments: that of the same name; without environments on one side, the only one of the other side.
+fn has_peer(own: &Name, count: usize, others: &BTreeSet<Name>) -> bool {
+    others.contains(own) || matches!((count, others.len()), (0 | 1, 0) | (0, 1))
+}
+
+/// Returns the environments of a stack that another one has none for; none of both is declared by a stack without any.
+pub(in crate::cli) fn environments_without_peer(
+    own: &BTreeSet<Name>,
+    others: &BTreeSet<Name>,
+) -> Vec<Name> {
+    let default = BTreeSet::from([Name::new_static("default")]);
+    let names = if own.is_empty() { &default } else { own };
+    names.iter().filter(|name| !has_peer(name, own.len(), others)).cloned().collect()
 }
 
 /// Checks a declaration against the blocks of the other stack.

@@ -11,6 +11,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::mv::arguments::MvArgs;
 use crate::cli::commands::rm;
 use crate::cli::files::stack_files;
+use crate::cli::ledger::transfer_peers::environments_without_peer;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
@@ -21,8 +22,9 @@ use crate::config::stack::declarations::TransferDirection;
 use crate::config::stack::module_path::module_of;
 use crate::editor::graph::DependencyGraph;
 use crate::kinds::REGISTRY;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::source::{Source, SourceId};
+use crate::report::text::phrases::join_words;
 
 /// Maximum number of references that a message lists.
 const MAX_LISTED_LOCATIONS: usize = 20;
@@ -58,6 +60,7 @@ pub(super) async fn run(
         }
         other => other?,
     };
+    reject_missing_environments(begun, &other, address, directory)?;
     reject_pending_move(&other, address, &directory.to_string_lossy())?;
     reject_taken_address(&other, address)?;
     reject_references(begun, address)?;
@@ -98,6 +101,48 @@ pub(super) async fn run(
     edits.write(&settings.dir)?;
     session.next("plan", "shows the move; apply it in either stack");
     Ok(Exit::Done)
+}
+
+/// Refuses a move between stacks of which one has an environment that the other one lacks: each environment has an object,
+/// whose ledger must be there on both sides.
+fn reject_missing_environments(
+    begun: &StackSources,
+    other: &StackSources,
+    address: &Address,
+    directory: &Path,
+) -> Result<(), CliFailure> {
+    let declared =
+        |begun: &StackSources| begun.project.stack.environments.iter().cloned().collect::<BTreeSet<Name>>();
+    let (own, others) = (declared(begun), declared(other));
+    let (there, here) =
+        (environments_without_peer(&own, &others), environments_without_peer(&others, &own));
+    if there.is_empty() && here.is_empty() {
+        return Ok(());
+    }
+    let named = |names: &[Name]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        join_words(names.iter(), MAX_LISTED_LOCATIONS)
+    };
+    let entries =
+        |names: &[Name]| names.iter().map(|name| format!("{name}: {{}}")).collect::<Vec<_>>().join(", ");
+    let shown = directory.display();
+    let what = format!("{address} cannot move: the two stacks have different environments");
+    let mut failure = CliFailure::new(Exit::Failed, what);
+    if !there.is_empty() {
+        failure = failure.help(format!(
+            "The stack in {shown} lacks {}. Add to `environments` there: {}",
+            named(&there),
+            entries(&there)
+        ));
+    }
+    if !here.is_empty() {
+        failure = failure.help(format!(
+            "This stack lacks {}, which the stack in {shown} has. Add to `environments` here: {}",
+            named(&here),
+            entries(&here)
+        ));
+    }
+    Err(failure.help("Nothing was written."))
 }
 
 /// Refuses an address that an entry of a stack moves already: the ledger has its object elsewhere until that move is
