@@ -74,6 +74,19 @@ fn units_are_written_as_a_matrix_and_drawn() {
     case.fails(64, "validate --all --output matrix").says(&["only `stead stacks`"]);
     let tree = case.ok("stacks --graph tree").stdout.replace("`- ", "└─ ").replace("|- ", "├─ ");
     assert_eq!(tree, "app/dev\n└─ net/dev\nlog/default\n└─ app/prod\n   └─ net/prod\n");
+    // Each unit of a cycle is drawn, although all are read.
+    let cycle = Case::new().file(".git/HEAD", "");
+    for (own, other) in [("a", "b"), ("b", "a")] {
+        let text = format!(
+            "stead: 1\nstack: {own}\nstacks: {{ x: ../{other} }}\nlocals: {{ x: $stacks.x.o }}\noutputs: {{ o: 1 }}\n"
+        );
+        cycle.write(&format!("{own}/stead.yaml"), text);
+    }
+    let tree = cycle.fails(1, "stacks --graph tree").stdout;
+    assert_eq!(
+        tree.replace("`- ", "└─ ").replace("...", "…"),
+        "a/default\n└─ b/default\n   └─ a/default …\n"
+    );
     let mermaid = case.ok("stacks --graph mermaid").stdout;
     for line in ["flowchart LR", "  n0[\"net/dev\"]", "  n0 --> n2", "  n1 --> n3", "  n3 --> n4"] {
         assert!(mermaid.lines().any(|found| found == line), "{line}\n{mermaid}");

@@ -44,6 +44,32 @@ impl DrawnUnits {
         Self { names, upstream, listed: units.len() }
     }
 
+    /// Returns the units at which a tree begins: those that no other one reads, and one of each cycle that none of them leads
+    /// to.
+    fn tree_roots(&self) -> Vec<usize> {
+        let mut is_read = vec![false; self.names.len()];
+        for (above, _) in self.edges() {
+            is_read[above] = true;
+        }
+        let mut roots = Vec::new();
+        let mut is_reached = vec![false; self.names.len()];
+        let all = 0..self.names.len();
+        let unread = all.clone().filter(|number| !is_read[*number]);
+        for root in unread.chain(all.clone().filter(|number| is_read[*number])) {
+            if is_reached[root] {
+                continue;
+            }
+            roots.push(root);
+            let mut waiting = vec![root];
+            while let Some(number) = waiting.pop() {
+                if !std::mem::replace(&mut is_reached[number], true) {
+                    waiting.extend(&self.upstream[number]);
+                }
+            }
+        }
+        roots
+    }
+
     /// Returns the edges, each from an upstream unit to its reader.
     fn edges(&self) -> impl Iterator<Item = (usize, usize)> {
         let readers = self.upstream.iter().enumerate();
@@ -51,21 +77,17 @@ impl DrawnUnits {
     }
 }
 
-/// Returns a tree for each unit that no other one reads, with its upstream units below it. A unit that was printed
-/// before is marked and not expanded again.
+/// Returns a tree for each unit that no other one reads, and for each cycle, with its upstream units below it. A unit that was
+/// printed before is marked and not expanded again.
 #[must_use]
 pub fn render_unit_tree(units: &[UnitRow], unicode: bool) -> String {
     let drawn = DrawnUnits::new(units);
-    let mut is_read = vec![false; drawn.names.len()];
-    for (above, _) in drawn.edges() {
-        is_read[above] = true;
-    }
     let [branch, last, bar, more] =
         if unicode { ["├─ ", "└─ ", "│  ", " …"] } else { ["|- ", "`- ", "|  ", " ..."] };
     let mut is_printed = vec![false; drawn.names.len()];
     let mut text = String::new();
     // (unit, level, prefix of its line, prefix of the lines of its upstream units)
-    let roots = (0..drawn.names.len()).rev().filter(|number| !is_read[*number]);
+    let roots = drawn.tree_roots().into_iter().rev();
     let mut waiting: Vec<(usize, usize, String, String)> =
         roots.map(|number| (number, 0, String::new(), String::new())).collect();
     while let Some((number, level, before, indent)) = waiting.pop() {
