@@ -75,6 +75,7 @@ impl CommandContext {
     /// returns its exit code.
     pub(super) fn report_failure(&self, failure: &CliFailure) -> Exit {
         let ui = &self.ui;
+        let failure = &failure.clone().for_stack(&self.settings);
         let ended = CommandFailure {
             message: &failure.message,
             help: &failure.help,

@@ -117,7 +117,20 @@ fn objects_of_all_units_are_listed_with_their_unit() {
     let document = case.fails(1, "ls --all --output json").json();
     assert_eq!(names(&document)[0], "net/dev", "{document:#}");
     assert_eq!(document["units"][0]["result"], Value::Null);
-    assert!(document["summary"]["objects"].as_u64().unwrap() >= 2, "{document:#}");
+    assert_eq!(document["summary"]["objects"], 3, "{document:#}");
+    // The unit that reads its outputs has its objects, selected with it or alone; the remedy names the stack.
+    for (command, rows) in
+        [("ls --all", "app/dev "), ("cost --all", "app/dev "), ("drift --all", "app/dev · no drift")]
+    {
+        let run = case.fails(1, command);
+        run.says(&["net/dev", "stead -C ./net -e dev state verify", "stead -C ./net -e dev state repair"]);
+        assert!(run.stdout.contains(rows), "{}", run.all());
+        case.ok(&format!("{command} --stacks app")).says(&["app/dev"]);
+    }
+    case.fails(1, "plan --all --stacks app").says(&["net/dev", "stead -C ./net -e dev state repair"]);
+    case.fails(1, "output --all").says(&["stead -C ./net -e dev state repair"]);
+    case.fails(1, "-C net -e dev plan").says(&["stead -C net -e dev state repair"]);
+    case.fails(1, "-C ./net -e dev state verify").says(&["is damaged"]);
 }
 
 #[test]

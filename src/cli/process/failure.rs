@@ -2,6 +2,7 @@
 //! converted to it here, so that each has one exit code and one advice.
 
 use super::exit_code::Exit;
+use super::settings::Settings;
 use crate::apply::event::StepError;
 use crate::cloud::error::{ApiError, ReadError};
 use crate::cloud::http::send::has_sent_changes;
@@ -53,6 +54,12 @@ impl CliFailure {
     pub(in crate::cli) fn unsent_action(what: &str, reason: &str) -> Self {
         Self::new(Exit::Failed, format!("{what}: {reason}"))
             .help("It was not sent. Check the network and --api-url, and try again.")
+    }
+
+    /// Completes the commands of the advice to those for the stack of `settings`.
+    pub(in crate::cli) fn for_stack(mut self, settings: &Settings) -> Self {
+        self.help.iter_mut().for_each(|help| *help = settings.with_global_flags(help));
+        self
     }
 
     /// Adds a hint for the user.

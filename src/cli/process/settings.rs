@@ -166,15 +166,22 @@ pub enum CloudEndpoint {
     Unset,
 }
 
+/// Commands about the ledger of one stack in one environment that messages name.
+const LEDGER_COMMANDS: &[&str] =
+    &["lock break", "lock status", "resolve ", "state pull", "state repair", "state seal", "state verify"];
+
 impl Settings {
     /// Returns a command line with the global flags of this one, escaped, so that the user can copy it.
     pub(in crate::cli) fn command_line(&self, command: &str) -> String {
         command_line(&self.said, command)
     }
 
-    /// Returns a message in which `stead resolve` has the global flags of this command line.
+    /// Returns a message in which the commands about a ledger have the global flags of this command line: without them, they
+    /// are about another ledger, or none.
     pub(in crate::cli) fn with_global_flags(&self, text: &str) -> String {
-        text.replace("stead resolve ", &format!("{} ", self.command_line("resolve")))
+        LEDGER_COMMANDS.iter().fold(text.to_owned(), |text, command| {
+            text.replace(&format!("stead {command}"), &self.command_line(command))
+        })
     }
 
     /// Sets whether the stack is trusted. An untrusted stack gets no variable's value from the environment, because

@@ -29,6 +29,18 @@ pub(super) struct UpstreamOutputs {
     pub(super) locked: BTreeSet<Name>,
 }
 
+/// What is known of upstream units.
+#[derive(Clone, Copy)]
+pub(super) struct UpstreamLedgers<'a> {
+    /// The plans of the selected units, as far as they were made.
+    pub(super) units: &'a UnitResults,
+    /// The ledgers of the others, as far as they were read.
+    pub(super) others: &'a OtherLedgers,
+    /// Whether a unit is planned without the outputs of one that has no plan or whose ledger cannot be read: they are
+    /// unknown.
+    pub(super) may_lack: bool,
+}
+
 /// Returns the outputs of a unit's upstream units: the planned ones of a selected unit, else those of its ledger. A unit
 /// that was never applied is absent.
 ///
@@ -37,8 +49,7 @@ pub(super) struct UpstreamOutputs {
 pub(super) fn upstream_outputs(
     workspace: &Workspace,
     number: usize,
-    units: &UnitResults,
-    others: &OtherLedgers,
+    UpstreamLedgers { units, others, may_lack }: UpstreamLedgers<'_>,
 ) -> Result<UpstreamOutputs, CliFailure> {
     let one = &workspace.units[number];
     let keyring = Keyring::new(&one.settings);
@@ -69,19 +80,23 @@ pub(super) fn upstream_outputs(
                     )?);
                 }
             }
-            Some(Err(_)) => {
+            Some(Err(_)) if !may_lack => {
                 return Err(CliFailure::new(
                     Exit::Blocked,
                     format!("{}, whose outputs it reads, has no plan", edge.unit),
                 )
                 .help("Correct that unit first."));
             }
-            None if one.settings.untrusted => {
+            found
+                if one.settings.untrusted
+                    || found.is_some()
+                    || (may_lack && !others.contains_key(above)) =>
+            {
                 let unknown = || Value::Unknown(vec![Address::new("stacks", &edge.alias)]);
                 let values = reads.map(|name| (name.clone(), unknown())).collect();
                 outputs.values.insert(edge.alias.clone(), values);
             }
-            None => {
+            _ => {
                 let Some(ledger) = others.get(above).and_then(Option::as_ref) else { continue };
                 let given = output_secrets::open_outputs(&keyring, (&edge.alias, reads), ledger)?;
                 outputs.values.extend(given.map(|given| (edge.alias.clone(), given)));

@@ -12,7 +12,7 @@ use super::blockers;
 use super::blockers::declared_moves::DeclaredMoves;
 use super::blockers::misplaced_ledgers::block_misplaced;
 use super::loaded_unit::WorkspaceUnit;
-use super::outputs::{UpstreamOutputs, upstream_outputs, used_objects};
+use super::outputs::{UpstreamLedgers, UpstreamOutputs, upstream_outputs, used_objects};
 use super::planned_units::{
     AccountState, OtherLedgers, PlannedUnit, UnitResults, UnitsOptions, WorkspacePlan,
 };
@@ -81,10 +81,15 @@ pub(in crate::cli) async fn plan_units(
     for (number, one) in workspace.selected_units() {
         match read_unit(one, &mut accounts, options, purpose).await {
             Ok(state) => drop(states.insert(number, state)),
-            Err(failure) => drop(units.insert(number, Err(failure))),
+            Err(failure) => drop(units.insert(number, Err(failure.for_stack(&one.settings)))),
         }
     }
-    let mut others = read_other_ledgers(workspace, &mut units, &mut states).await;
+    let is_listing = matches!(purpose, PlanPurpose::List | PlanPurpose::Inventory);
+    let (mut others, unread) = read_other_ledgers(workspace, &states).await;
+    // What lists objects needs no outputs, and must not hide those of the readers.
+    if !is_listing {
+        fail_units(unread, &mut units, &mut states);
+    }
     let owners = Arc::new(object_owners(workspace, &states, &others));
     // Before any unit fails: what it declares protects the objects of others.
     let declared = DeclaredMoves::collect(workspace, &read_ledgers(&states, &others));
@@ -107,7 +112,9 @@ pub(in crate::cli) async fn plan_units(
             continue;
         }
         let Some(state) = states.get(number) else { continue };
-        let mut planned = plan_unit(workspace, state, (*number, &units, &others), &live, &owners).await;
+        let above = UpstreamLedgers { units: &units, others: &others, may_lack: is_listing };
+        let planned = plan_unit(workspace, state, (*number, above), &live, &owners).await;
+        let mut planned = planned.map_err(|failure| failure.for_stack(&state.one.settings));
         if let (Ok(planned), PlanPurpose::Show | PlanPurpose::Save) = (&mut planned, purpose) {
             let above = workspace.graph.upstream[*number].iter().filter_map(|unit| ends.get(unit));
             let wait = above.max().copied().unwrap_or_default();
@@ -128,8 +135,7 @@ pub(in crate::cli) async fn plan_units(
     });
     let fingerprint =
         combined::combined_fingerprint(plans, options.planning.destroy).map_err(anyhow::Error::from)?;
-    let is_kept = matches!(purpose, PlanPurpose::List | PlanPurpose::Inventory);
-    let accounts = if is_kept { with_connections(live, states) } else { BTreeMap::new() };
+    let accounts = if is_listing { with_connections(live, states) } else { BTreeMap::new() };
     Ok(WorkspacePlan { units, fingerprint, users, moves, left_out, accounts, others })
 }
 
@@ -253,12 +259,12 @@ fn fail_units(
 }
 
 /// Reads the ledgers of the units that are not planned: what they own must not be adopted, and their outputs may be read.
-/// For an untrusted repository no other ledger is read. One that cannot be read fails only the units that read its outputs.
+/// For an untrusted repository no other ledger is read. Returns the failures of the units that read outputs of one that cannot
+/// be read, too.
 async fn read_other_ledgers(
     workspace: &Workspace,
-    units: &mut UnitResults,
-    states: &mut BTreeMap<usize, UnitState<'_>>,
-) -> OtherLedgers {
+    states: &BTreeMap<usize, UnitState<'_>>,
+) -> (OtherLedgers, BTreeMap<usize, CliFailure>) {
     let mut others = OtherLedgers::new();
     let mut failed = BTreeMap::new();
     for (number, one) in workspace.units.iter().enumerate() {
@@ -272,13 +278,13 @@ async fn read_other_ledgers(
                 let readers = workspace.graph.readers[number].iter();
                 for reader in readers.filter(|reader| states.contains_key(reader)) {
                     let message = format!("{}: {}", one.unit.name, failure.message);
-                    failed.insert(*reader, CliFailure { message, ..failure.clone() });
+                    let failure = CliFailure { message, ..failure.clone() };
+                    failed.insert(*reader, failure.for_stack(&one.settings));
                 }
             }
         }
     }
-    fail_units(failed, units, states);
-    others
+    (others, failed)
 }
 
 /// Reads the ledger of a unit, also of one whose configuration has errors: it has objects all the same.
@@ -352,11 +358,11 @@ async fn read_accounts(
 async fn plan_unit(
     workspace: &Workspace,
     state: &UnitState<'_>,
-    (number, units, others): (usize, &UnitResults, &OtherLedgers),
+    (number, above): (usize, UpstreamLedgers<'_>),
     live: &BTreeMap<usize, AccountState>,
     owners: &Arc<BTreeMap<ObjectKey, Name>>,
 ) -> Result<PlannedUnit, CliFailure> {
-    let outputs = match upstream_outputs(workspace, number, units, others) {
+    let outputs = match upstream_outputs(workspace, number, above) {
         Ok(outputs) => outputs,
         // A destroy needs no outputs.
         Err(_) if state.options.destroy => UpstreamOutputs::default(),

@@ -347,7 +347,8 @@ impl<'a> UnitsRun<'a> {
                 approval: self.approval(request),
                 phases: &self.phases,
             };
-            (number, phase, Box::pin(apply_phase(&unit, &reviewed)).await)
+            let ended = Box::pin(apply_phase(&unit, &reviewed)).await;
+            (number, phase, ended.map_err(|failure| failure.for_stack(&one.settings)))
         })
     }
 }

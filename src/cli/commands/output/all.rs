@@ -31,6 +31,7 @@ pub(super) async fn print_all(
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
     for (_, one) in workspace.selected_units() {
         let read = Box::pin(unit_outputs_of(one, query)).await;
+        let read = read.map_err(|failure| failure.for_stack(&one.settings));
         let result = read.map(|recorded| (recorded, ResultStatus::Done, Exit::Done));
         results.push(UnitOutput::of_unit(&one.unit, result));
     }
