@@ -484,3 +484,27 @@ fn age_decrypts_a_kept_secret() {
     let run = Run::of(&command.env("STEAD_AGE_IDENTITY", "eve").output().unwrap());
     run.says(&["none of the identities can decrypt it"]);
 }
+
+#[test]
+fn secrets_that_differ_are_no_group_and_another_plan_before_the_first_apply() {
+    let stack = |us: &str| {
+        format!(
+            "stead: 1\nstack: g\nvars: {{ a: {{ type: secret }}, b: {{ type: secret }}, c: {{ type: secret }} }}\napp:\n  api: {{ for_each: {{ eu: $vars.a, us: $vars.{us} }}, type: web, name: \"api-${{each.key}}\", repo: acme/api, branch: main, port: 80, env_vars: {{ T: $each.value }} }}\n"
+        )
+    };
+    let case = Case::new().emulator();
+    let plan = |us: &str, flags: &str| {
+        case.write("stead.yaml", stack(us));
+        let mut command = case.command(&format!("plan {flags}"));
+        let values =
+            [("STEAD_VAR_A", "one-secret"), ("STEAD_VAR_B", "two-secret"), ("STEAD_VAR_C", "two-secret")];
+        Run::of(&command.envs(values).output().unwrap())
+    };
+    plan("a", "").says(&["app.api (2 instances)"]);
+    let run = plan("b", "");
+    run.says(&["app.api.eu", "app.api.us"]);
+    assert!(!run.stdout.contains("instances"), "{}", run.stdout);
+    let fingerprint = |us: &str| plan(us, "--output json").json()["fingerprint"].clone();
+    assert_ne!(fingerprint("a"), fingerprint("b"));
+    assert_ne!(fingerprint("b"), fingerprint("c"));
+}

@@ -264,14 +264,16 @@ fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
         return None;
     }
     let (source, set_by) = value_origin(joined, want.setting, want.attribute.name);
+    let after = match want.value.is_secret() {
+        true => fingerprint_secrets(&want.value, joined.key()),
+        false if want.id.is_some() => want.value.clone(),
+        false => display_value(want.attribute, &want.value, &joined.names),
+    };
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
-        after: match want.value.is_secret() {
-            true => fingerprint_secrets(&want.value, joined.key()),
-            false if want.id.is_some() => want.value,
-            false => display_value(want.attribute, &want.value, &joined.names),
-        },
+        secrets: secret_names(&after, |see| see(&want.value)),
+        after,
         removed: false,
         forces_replacement: false,
         source,
@@ -288,6 +290,9 @@ fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
     AttributeChange {
         removed: difference.after == Value::Null && is_taken_away(&difference),
         forces_replacement: difference.forces_replacement(),
+        secrets: secret_names(&difference.after, |see| {
+            difference.setting.into_iter().for_each(|setting| setting.expression.each_value(see));
+        }),
         path: difference.path,
         before: difference.before,
         after: difference.after,
@@ -297,6 +302,32 @@ fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
         last_applied: difference.last_applied.map(Box::new),
         names: None,
         live_names: None,
+    }
+}
+
+/// Returns the names of the secrets in some values, if the planned one has a secret without a fingerprint.
+fn secret_names(after: &Value, each: impl FnOnce(&mut dyn FnMut(&Value))) -> Vec<Name> {
+    let mut names = Vec::new();
+    if after.lacks_fingerprint() {
+        each(&mut |value| push_secret_names(value, &mut names));
+    }
+    names
+}
+
+fn push_secret_names(value: &Value, into: &mut Vec<Name>) {
+    match value {
+        Value::Secret(secret) => {
+            let names = secret.source_names();
+            // What has no name is equal to nothing else.
+            into.extend(if names.is_empty() {
+                vec![Name::default()]
+            } else {
+                names.into_iter().cloned().collect()
+            });
+        }
+        Value::List(items) => items.iter().for_each(|item| push_secret_names(item, into)),
+        Value::Map(map) => map.values().for_each(|part| push_secret_names(part, into)),
+        _ => {}
     }
 }
 

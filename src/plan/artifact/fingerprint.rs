@@ -39,6 +39,9 @@ struct FingerprintInput<'p> {
     /// have its fingerprint; a program under another name that gives the same value changes nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     secrets: Vec<&'p str>,
+    /// The names of secrets that have no fingerprint: which variable an attribute gets is decided before the ledger exists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    named_secrets: Vec<(&'p Address, &'p Name, &'p [Name])>,
 }
 
 /// The shown part of a change, as far as it follows from the decision alone and is not in the change's steps
@@ -144,6 +147,14 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
             .iter()
             .filter(|note| is_about_secret(note))
             .map(|note| note.text.as_str())
+            .collect(),
+        named_secrets: plan
+            .changes
+            .iter()
+            .flat_map(|change| {
+                change.attributes.iter().map(move |one| (&change.address, &one.path, &*one.secrets))
+            })
+            .filter(|(_, _, names)| !names.is_empty())
             .collect(),
     };
     json_digest("stead plan 3", &decided)

@@ -388,6 +388,11 @@ pub struct AttributeChange {
     pub cause: Cause,
     /// The last applied value, where it differs from both; otherwise `None`.
     pub last_applied: Option<Box<Value>>,
+    /// Names of the variables and outputs whose secrets the planned value contains, in its order, if one of them has no
+    /// fingerprint; empty otherwise, and an empty name for a secret without one. It tells values from each other before the
+    /// ledger has a key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<Name>,
     /// The resources of this stack whose ids the values contain, by id; `None` if they contain none. For display only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: IdNames,

@@ -1,13 +1,16 @@
 //! The items that changes are grouped by. In: a change, and what else must be equal. Out: an item whose exact part is a
 //! number that equal shapes share, so that ten thousand changes need no text each, and whose texts are those that are set.
 
+use std::borrow::Cow;
+
 use foldhash::HashMap;
 use rust_decimal::Decimal;
 use smol_str::format_smolstr;
 
-use super::key_groups::GroupItem;
+use super::key_groups::{GroupItem, mark_literal_key};
 use super::key_values::value_text;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
+use crate::model::crypto::hex::encode_hex;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, PolicyStatus};
@@ -34,8 +37,8 @@ pub(super) struct ChangeShape<'p> {
 struct AttributeShape<'p> {
     path: &'p Name,
     flags: (bool, bool, bool, Cause),
-    /// Whether each of its values, and what set it, is a text of the item.
-    texts: [bool; 4],
+    /// Whether each of its values, what set it, and the names of its secrets are a text of the item.
+    texts: [bool; 5],
 }
 
 /// Numbers of the shapes of changes: equal ones have the same.
@@ -43,6 +46,21 @@ pub(super) type ShapeNumbers<'p> = HashMap<ChangeShape<'p>, usize>;
 
 /// Returns what must be equal in two changes of one group.
 pub(super) fn change_item<'p>(
+    change: &'p Change,
+    context: (Vec<(&'p str, Option<PolicyStatus>)>, String),
+    numbers: &mut ShapeNumbers<'p>,
+) -> GroupItem {
+    let mut item = shown_change_item(change, context, numbers);
+    for text in &mut item.texts {
+        if let Cow::Owned(marked) = mark_literal_key(text) {
+            *text = marked.into();
+        }
+    }
+    item
+}
+
+/// Returns the same for a change in which a key is `{key}` already.
+pub(super) fn shown_change_item<'p>(
     change: &'p Change,
     (verdicts, outcome): (Vec<(&'p str, Option<PolicyStatus>)>, String),
     numbers: &mut ShapeNumbers<'p>,
@@ -73,14 +91,32 @@ pub(super) fn change_item<'p>(
         let value = |value| value_text(&value_with_addresses(value, &one.names));
         texts.extend(set_values(one).into_iter().flatten().map(value));
         texts.extend(one.set_by.as_deref().cloned());
+        texts.extend(has_texts(one)[4].then(|| secrets_text(one, &change.address)));
     }
-    GroupItem { address: change.address.as_str().into(), exact: format_smolstr!("{number}"), texts }
+    let mut segments = change.address.as_str().rsplit('.').skip(2);
+    GroupItem {
+        address: change.address.as_str().into(),
+        exact: format_smolstr!("{number}"),
+        texts,
+        is_instance: segments.next() == Some(change.kind.as_str()),
+    }
 }
 
-/// Returns whether the value before, the value after, the last applied value and what set the value are texts of an item.
-pub(super) fn has_texts(one: &AttributeChange) -> [bool; 4] {
+/// Returns whether the value before, the value after, the last applied value, what set the value and the names of secrets
+/// without fingerprints are texts of an item.
+pub(super) fn has_texts(one: &AttributeChange) -> [bool; 5] {
     let [before, after, last_applied] = set_values(one).map(|value| value.is_some());
-    [before, after, last_applied, one.set_by.is_some()]
+    [before, after, last_applied, one.set_by.is_some(), one.after.lacks_fingerprint()]
+}
+
+/// Returns a text that is equal in two attributes if the secrets without fingerprints are: their names, or an address that no
+/// other change has.
+fn secrets_text(one: &AttributeChange, address: &Address) -> Name {
+    if one.secrets.is_empty() || one.secrets.iter().any(|name| name.is_empty()) {
+        // Not one that the key of the address can be replaced in.
+        return format_smolstr!("v{}", encode_hex(address.as_str().as_bytes()));
+    }
+    Name::new(one.secrets.join("\n"))
 }
 
 /// Returns the value before, the value after and the last applied value, as far as they are set.

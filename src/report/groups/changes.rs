@@ -9,7 +9,7 @@ use std::slice::Iter;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use rust_decimal::Decimal;
 
-use super::change_items::{ShapeNumbers, change_item, has_texts};
+use super::change_items::{ShapeNumbers, change_item, has_texts, shown_change_item};
 use super::key_groups::{
     GroupItem, KEY, KeyGroup, KeyMask, KeyPosition, group_address, group_items, replace_key, replace_some,
     split_at,
@@ -269,7 +269,7 @@ fn replace_in_change(change: &Change, key: &str, replaced: &[KeyMask]) -> Change
         effect.text = text(&effect.text, next());
     }
     for one in &mut shown.attributes {
-        let [before, after, last_applied, set_by] =
+        let [before, after, last_applied, set_by, _secrets] =
             has_texts(one).map(|is_text| if is_text { next() } else { [].iter().copied() });
         let names = &one.names;
         let value = |value: &Value, mut mask: Copied<Iter<'_, bool>>| {
@@ -349,6 +349,7 @@ fn instance_item(instance: &str, members: &[usize], items: &[GroupItem]) -> Grou
         address: instance.into(),
         exact: exact.into(),
         texts: std::iter::once(addresses_within(instance, members()).into()).chain(own).collect(),
+        is_instance: false,
     }
 }
 
@@ -386,8 +387,8 @@ fn module_group<'p>(
         .iter()
         .zip(addresses.lines())
         .map(|(change, address)| {
-            let item = change_item(change, Default::default(), &mut numbers);
-            GroupItem { address: address.into(), ..item }
+            let item = shown_change_item(change, Default::default(), &mut numbers);
+            GroupItem { address: address.into(), is_instance: false, ..item }
         })
         .collect();
     let entries = group_items(&within, KeyPosition::Any).into_iter().map(|inner| {

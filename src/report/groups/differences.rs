@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use smol_str::format_smolstr;
 
 use super::key_groups::{GroupItem, KeyPosition, group_items};
-use super::key_values::value_text;
+use super::key_values::literal_value_text;
 use super::problems::GroupParts;
 use crate::plan::artifact::difference::{PartDifference, ResourceDifference};
 
@@ -26,7 +26,8 @@ pub(in crate::report) fn group_differences(resources: &[ResourceDifference]) -> 
             "{:?}",
             one.parts.iter().map(|part| (&part.part, &part.moved)).collect::<Vec<_>>()
         ),
-        texts: one.parts.iter().flat_map(|part| [&part.old, &part.new].map(value_text)).collect(),
+        texts: one.parts.iter().flat_map(|part| [&part.old, &part.new].map(literal_value_text)).collect(),
+        is_instance: false,
     };
     let items: Vec<GroupItem> = resources.iter().map(item).collect();
     let groups = group_items(&items, KeyPosition::Any).into_iter().map(|group| {

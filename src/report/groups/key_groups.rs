@@ -14,6 +14,9 @@ use crate::model::address::Name;
 /// Stands for the key of each member in the texts of a group.
 pub(super) const KEY: &str = "{key}";
 
+/// Marks a `{key}` that is not the key of a member.
+const MARK: char = '\u{3}';
+
 /// How many forms of a text are compared with all texts.
 const MAX_FORMS: usize = 8;
 
@@ -26,6 +29,8 @@ pub(super) struct GroupItem {
     pub(super) exact: Name,
     /// What must be equal as it is, or once the key is replaced.
     pub(super) texts: Vec<Name>,
+    /// Whether the last segment is known to be the key of an instance: where instances of one block are equal, it is the key.
+    pub(super) is_instance: bool,
 }
 
 /// Which segments of an address may be the key.
@@ -52,31 +57,68 @@ pub(super) struct KeyGroup {
 /// Which occurrences of a key in a text are replaced, in their order.
 pub(super) type KeyMask = Vec<bool>;
 
-/// Returns the groups of some items.
+/// Returns the groups of some items. Instances of one block are a group before anything else is; then the segment that most
+/// items share is the key. What is equal to nothing so is compared by its last segment: the instances of several blocks with
+/// the same keys share another segment with more items, but their values differ.
 pub(super) fn group_items(items: &[GroupItem], allowed: KeyPosition) -> Vec<KeyGroup> {
-    let positions = choose_positions(items, allowed);
-    let mut numbers: HashMap<(&str, &str, &str, usize), usize> = HashMap::new();
-    let mut buckets: Vec<Vec<usize>> = Vec::new();
-    for (number, (item, position)) in items.iter().zip(&positions).enumerate() {
-        let (before, _, after) = split_at(&item.address, *position);
-        let next = buckets.len();
-        let bucket = *numbers.entry((&item.exact, before, after, item.texts.len())).or_insert(next);
-        if bucket == next {
-            buckets.push(Vec::new());
-        }
-        buckets[bucket].push(number);
+    let mut open: Vec<usize> = (0..items.len()).collect();
+    let mut groups: Vec<KeyGroup> = Vec::new();
+    if allowed == KeyPosition::Any {
+        let instances = open.iter().copied().filter(|number| items[*number].is_instance).collect();
+        take_groups(items, instances, KeyPosition::Last, (&mut groups, &mut open));
+        take_groups(items, open.clone(), KeyPosition::Any, (&mut groups, &mut open));
     }
-    let mut groups: Vec<KeyGroup> =
-        buckets.iter().flat_map(|bucket| split_bucket(items, &positions, bucket)).collect();
+    groups.extend(group_by_position(items, &open, KeyPosition::Last));
     groups.sort_by_key(|group| group.members.first().copied());
     groups
 }
 
+/// Adds the groups of several items, and removes these from those that are in no group yet.
+fn take_groups(
+    items: &[GroupItem],
+    candidates: Vec<usize>,
+    allowed: KeyPosition,
+    (groups, open): (&mut Vec<KeyGroup>, &mut Vec<usize>),
+) {
+    let found = group_by_position(items, &candidates, allowed);
+    let mut is_taken = vec![false; items.len()];
+    for group in found.into_iter().filter(|group| group.members.len() > 1) {
+        group.members.iter().for_each(|member| is_taken[*member] = true);
+        groups.push(group);
+    }
+    open.retain(|number| !is_taken[*number]);
+}
+
+/// Returns the groups of the items with these numbers.
+fn group_by_position(items: &[GroupItem], numbers: &[usize], allowed: KeyPosition) -> Vec<KeyGroup> {
+    let chosen = choose_positions(numbers.iter().map(|number| &items[*number]), allowed);
+    let mut positions = vec![0; items.len()];
+    for (number, position) in numbers.iter().zip(chosen) {
+        positions[*number] = position;
+    }
+    let mut known: HashMap<(&str, &str, &str, usize), usize> = HashMap::new();
+    let mut buckets: Vec<Vec<usize>> = Vec::new();
+    for number in numbers {
+        let item = &items[*number];
+        let (before, _, after) = split_at(&item.address, positions[*number]);
+        let next = buckets.len();
+        let bucket = *known.entry((&item.exact, before, after, item.texts.len())).or_insert(next);
+        if bucket == next {
+            buckets.push(Vec::new());
+        }
+        buckets[bucket].push(*number);
+    }
+    buckets.iter().flat_map(|bucket| split_bucket(items, &positions, bucket)).collect()
+}
+
 /// Returns the key's position in each address: the one that most other items share, and of several the last.
-fn choose_positions(items: &[GroupItem], allowed: KeyPosition) -> Vec<usize> {
+fn choose_positions<'i>(
+    items: impl Iterator<Item = &'i GroupItem> + Clone,
+    allowed: KeyPosition,
+) -> Vec<usize> {
     let last = |item: &GroupItem| item.address.matches('.').count();
     if allowed == KeyPosition::Last {
-        return items.iter().map(last).collect();
+        return items.map(last).collect();
     }
     // A collision of these digests could only make a group smaller: what is equal is compared afterwards.
     let state = RandomState::default();
@@ -84,8 +126,10 @@ fn choose_positions(items: &[GroupItem], allowed: KeyPosition) -> Vec<usize> {
         let (before, _, after) = split_at(&item.address, position);
         state.hash_one((&item.exact, before, after))
     };
-    let digests: Vec<u64> =
-        items.iter().flat_map(|item| (0..=last(item)).map(|position| digest(item, position))).collect();
+    let digests: Vec<u64> = items
+        .clone()
+        .flat_map(|item| (0..=last(item)).map(|position| digest(item, position)).collect::<Vec<_>>())
+        .collect();
     let mut counts: HashMap<u64, usize> = HashMap::with_capacity(digests.len());
     for digest in &digests {
         *counts.entry(*digest).or_default() += 1;
@@ -93,7 +137,7 @@ fn choose_positions(items: &[GroupItem], allowed: KeyPosition) -> Vec<usize> {
     let mut digests = digests.iter();
     let mut next_count = || digests.next().and_then(|digest| counts.get(digest)).copied();
     let choose = |item| (0..=last(item)).max_by_key(|_| next_count()).unwrap_or(0);
-    items.iter().map(choose).collect()
+    items.map(choose).collect()
 }
 
 /// Returns the text before a segment, the segment, and the text after it.
@@ -224,6 +268,15 @@ fn count_distinct(texts: &[Cow<'_, str>]) -> usize {
     texts.iter().collect::<HashSet<_>>().len()
 }
 
+/// Marks each `{key}` that a text has itself, so that it is no key that was replaced; no other text has the same marks.
+pub(super) fn mark_literal_key(text: &str) -> Cow<'_, str> {
+    if !text.contains(KEY) && !text.contains(MARK) {
+        return Cow::Borrowed(text);
+    }
+    let marked = text.replace(MARK, &MARK.to_string().repeat(2));
+    Cow::Owned(marked.replace(KEY, &format!("{{{MARK}key}}")))
+}
+
 /// Replaces a key in a text by `{key}` wherever it is a word of its own: `web-a` for the key `a`, but not `data`.
 pub(super) fn replace_key<'t>(text: &'t str, key: &str) -> Cow<'t, str> {
     replace_some(text, key, &mut std::iter::repeat(true))
@@ -278,7 +331,7 @@ mod tests {
 
     fn item(address: &str, exact: &str, texts: &[&str]) -> GroupItem {
         let texts = texts.iter().map(Name::new).collect();
-        GroupItem { address: address.into(), exact: exact.into(), texts }
+        GroupItem { address: address.into(), exact: exact.into(), texts, is_instance: false }
     }
 
     fn groups(items: &[GroupItem]) -> Vec<Vec<usize>> {
@@ -312,6 +365,39 @@ mod tests {
         assert_eq!(group_address("shop.eu.vm.web", 1), "shop.{key}.vm.web");
         assert_eq!(group_address("vm.web.a", 2), "vm.web");
         assert_eq!(group_address("vm.web", 1), "vm.{key}");
+    }
+
+    #[test]
+    fn instances_of_several_blocks_with_the_same_keys_are_a_group_each() {
+        let of = |instance: bool, form: &dyn Fn(&str, &str) -> String| -> Vec<Vec<usize>> {
+            let all = ["api", "web", "job"].iter().flat_map(|block| ["eu", "us"].map(|key| (*block, key)));
+            let one = |(block, key)| GroupItem {
+                is_instance: instance,
+                ..item(&format!("app.{block}.{key}"), "x", &[&form(block, key)])
+            };
+            groups(&all.map(one).collect::<Vec<_>>())
+        };
+        let by_block = [vec![0, 1], vec![2, 3], vec![4, 5]];
+        // The second segment has more items, and the values of the blocks differ.
+        let port = |block: &str, _: &str| format!("{}", block.bytes().map(u32::from).sum::<u32>());
+        assert_eq!(of(true, &port), by_block);
+        assert_eq!(of(false, &port), by_block);
+        // Where they do not, the instances of a block are the group.
+        let name = |block: &str, key: &str| format!("{block}-{key}");
+        assert_eq!(of(true, &name), by_block);
+        assert_eq!(of(false, &name), [vec![0, 2, 4], vec![1, 3, 5]]);
+    }
+
+    #[test]
+    fn a_text_that_has_the_marker_itself_is_no_text_with_a_key() {
+        let made = |texts: [&str; 2]| {
+            let text = |text: &str| mark_literal_key(text).into_owned();
+            groups(&[item("vm.web.a", "x", &[&text(texts[0])]), item("vm.web.b", "x", &[&text(texts[1])])])
+        };
+        assert_eq!(made(["x-{key}", "x-b"]), [vec![0], vec![1]]);
+        assert_eq!(made(["x-{key}", "x-{\u{3}key}"]), [vec![0], vec![1]]);
+        assert_eq!(made(["x-{key}", "x-{key}"]), [vec![0, 1]]);
+        assert_eq!(made(["x-{key}-a", "x-{key}-b"]), [vec![0, 1]]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Values in a group: their text for comparison, and their form with `{key}` for display. The two agree: a key is replaced
 //! in strings, names and addresses only, so a number that happens to be a key stays a difference.
 
+use std::borrow::Cow;
+
 use smol_str::SmolStrBuilder;
 
-use super::key_groups::replace_some;
+use super::key_groups::{mark_literal_key, replace_some};
 use crate::model::address::{Address, Name};
 use crate::model::crypto::hex::encode_hex;
 use crate::model::values::value::Value;
@@ -16,6 +18,15 @@ pub(super) fn value_text(value: &Value) -> Name {
     let mut text = SmolStrBuilder::new();
     push_value(value, &mut text);
     text.finish()
+}
+
+/// Returns the same for a value in which `{key}` is no key that was replaced.
+pub(super) fn literal_value_text(value: &Value) -> Name {
+    let text = value_text(value);
+    match mark_literal_key(&text) {
+        Cow::Owned(marked) => marked.into(),
+        Cow::Borrowed(_) => text,
+    }
 }
 
 fn push_value(value: &Value, into: &mut SmolStrBuilder) {

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use smol_str::format_smolstr;
 
 use super::key_groups::{
-    GroupItem, KEY, KeyGroup, KeyMask, KeyPosition, group_address, group_items, replace_some, split_at,
+    GroupItem, KEY, KeyGroup, KeyMask, KeyPosition, group_address, group_items, mark_literal_key,
+    replace_some, split_at,
 };
-use super::key_values::{replace_in_value, value_text};
+use super::key_values::{literal_value_text, replace_in_value};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
@@ -40,7 +41,8 @@ pub(in crate::report) fn group_blockers<'p>(
     let item = |block: &&Blocker| GroupItem {
         address: address_text(block.address.as_ref()),
         exact: block.code.clone(),
-        texts: [&block.text, &block.help].map(Name::new).into(),
+        texts: [&block.text, &block.help].map(|text| mark_literal_key(text).into()).into(),
+        is_instance: false,
     };
     group_parts(&blocks, item, |first, parts| Blocker {
         address: None,
@@ -58,7 +60,8 @@ pub(in crate::report) fn group_notes<'p>(
     let item = |note: &&PlanNote| GroupItem {
         address: address_text(note.address.as_ref()),
         exact: format_smolstr!("{:?}", note.code),
-        texts: [&note.text, &note.help].map(Name::new).into(),
+        texts: [&note.text, &note.help].map(|text| mark_literal_key(text).into()).into(),
+        is_instance: false,
     };
     group_parts(&notes, item, |first, parts| PlanNote {
         address: None,
@@ -89,9 +92,10 @@ pub(in crate::report) fn group_drift<'p>(
         ),
         // The last applied value of a lost object is its id.
         texts: match &one.path {
-            Some(_) => [&one.last_applied, &one.live].map(value_text).into(),
+            Some(_) => [&one.last_applied, &one.live].map(literal_value_text).into(),
             None => Vec::new(),
         },
+        is_instance: false,
     };
     let items: Vec<GroupItem> = drift.iter().map(item).collect();
     let groups = group_items(&items, KeyPosition::Any);

@@ -109,6 +109,7 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
         set_by: None,
         cause: Cause::Config,
         last_applied: None,
+        secrets: Vec::new(),
         names: None,
         live_names: None,
     }
