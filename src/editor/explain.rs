@@ -71,7 +71,7 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
     let rest: Vec<&str> = steps.collect();
     match registry.kind(first) {
         // `policy.NAME` is the block of a policy, but a policy has hardly the name of a fact with an error in it.
-        None if is_misspelled_fact(subject) => Err(unknown_subject(registry, subject, first)),
+        None if is_misspelled_fact(registry, subject) => Err(unknown_subject(registry, subject, first)),
         Some(kind) => explain_path(registry, kind, &rest),
         None => explain_other(registry, subject).ok_or_else(|| unknown_subject(registry, subject, first)),
     }
@@ -84,7 +84,7 @@ fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     if ["exposure", "exposures"].contains(&bare) {
         return Some(ExplainPage::Exposures(exposure::exposure_page(registry)));
     }
-    let fact = fact::fact_page(bare).map(ExplainPage::Fact);
+    let fact = fact::fact_page(registry, bare).map(ExplainPage::Fact);
     let word = fact.or_else(|| word::word_page(bare).map(ExplainPage::Word));
     let function = || function::function_page(bare).map(ExplainPage::Function);
     let code = || plan_code::plan_code_page(&bare.to_ascii_lowercase()).map(ExplainPage::PlanCode);
@@ -165,10 +165,10 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> UnknownTopic {
 }
 
 /// Returns whether a subject is nearly a fact of policies, and neither one nor a keyword inside a policy.
-fn is_misspelled_fact(subject: &str) -> bool {
+fn is_misspelled_fact(registry: &Registry, subject: &str) -> bool {
     let bare = subject.trim_start_matches('$');
     let is_nested_word = || word::nested_word_paths().iter().any(|(path, _)| path == bare);
-    fact::fact_page(bare).is_none() && fact::nearest_fact(bare).is_some() && !is_nested_word()
+    fact::fact_page(registry, bare).is_none() && fact::nearest_fact(bare).is_some() && !is_nested_word()
 }
 
 fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTopic {

@@ -8,6 +8,7 @@ use crate::editor::explain::{
     AttributePage, AttributeRow, CodePage, ExplainPage, ExposurePage, ExposureRow, FactPage, FunctionPage,
     KeywordPage, KindPage, OperationRow, PlanCodePage,
 };
+use crate::model::cel::policy::find_fact;
 
 /// Returns the document of an explanation.
 #[must_use]
@@ -42,7 +43,7 @@ pub fn explain_address(page: &ExplainPage) -> String {
         ExplainPage::Function(function) => format!("reference/functions#{}", function.function),
         ExplainPage::PlanCode(code) => format!("reference/plan-codes/{}", code.code),
         ExplainPage::Exposures(_) => "reference/exposures".to_owned(),
-        ExplainPage::Fact(fact) => fact_address(fact.fact),
+        ExplainPage::Fact(fact) => fact_address(&fact.fact),
     }
 }
 
@@ -52,7 +53,12 @@ pub(super) fn fact_anchor(path: &str) -> String {
 }
 
 fn fact_address(path: &str) -> String {
-    format!("reference/policy-facts#{}", fact_anchor(path))
+    // An attribute has no place of its own there: that of what has it.
+    let known = match (find_fact(path), path.rsplit_once('.')) {
+        (None, Some((whole, _))) => whole,
+        _ => path,
+    };
+    format!("reference/policy-facts#{}", fact_anchor(known))
 }
 
 /// Returns the address of a kind's page.
@@ -289,7 +295,7 @@ fn exposure_document(exposures: &ExposurePage) -> PageContent {
 /// Returns the type of a fact and when it is known.
 pub(super) fn fact_blocks(fact: &FactPage) -> Vec<Block> {
     let mut values = ValueList::default();
-    values.add("type", fact.ty);
+    values.add("type", &fact.ty);
     values.add("known", fact.known);
     let mut blocks = Vec::new();
     values.push_to(&mut blocks);
@@ -297,7 +303,7 @@ pub(super) fn fact_blocks(fact: &FactPage) -> Vec<Block> {
 }
 
 fn fact_document(fact: &FactPage) -> PageContent {
-    let mut page = new_document(&format!("policy.{}", fact.fact), fact.summary);
+    let mut page = new_document(&format!("policy.{}", fact.fact), &fact.summary);
     page.blocks = fact_blocks(fact);
     push_entries(&mut page.blocks, "Facts inside", fact_definitions(&fact.facts));
     page

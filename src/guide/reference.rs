@@ -175,9 +175,9 @@ fn fact_page(registry: &Registry) -> Page {
     let mut blocks = Vec::new();
     for subject in explain::policy_facts() {
         let Ok(ExplainPage::Fact(fact)) = explain::explain_subject(registry, &subject) else { continue };
-        let text = vec![Inline::code(fact.fact)];
-        blocks.push(Block::Heading { level: 2, text, anchor: explained::fact_anchor(fact.fact) });
-        blocks.push(Block::Paragraph(parse_backticks(fact.summary)));
+        let text = vec![Inline::code(&*fact.fact)];
+        blocks.push(Block::Heading { level: 2, text, anchor: explained::fact_anchor(&fact.fact) });
+        blocks.push(Block::Paragraph(parse_backticks(&fact.summary)));
         blocks.extend(explained::fact_blocks(&fact));
     }
     let document = PageContent {

@@ -226,3 +226,56 @@ fn a_policy_reads_the_key_of_an_instance_that_left_for_each() {
     );
     case.ok("plan").says(&["- vpc.v"]);
 }
+
+#[test]
+fn a_fact_without_an_object_equals_null_and_has_attributes_that_do() {
+    let case = Case::new().emulator();
+    let plan = |policy: &str, exit: i32| {
+        case.write(
+            "stead.yaml",
+            format!("stead: 1\nstack: g\nvolume: {{ a: {{ size: 20 }} }}\npolicy: {{ p: {policy} }}\n"),
+        );
+        case.fails(exit, "plan");
+    };
+    let denials = [
+        ("{ on: volume, deny: \"${self.before == null}\", message: new }", 4, 0),
+        ("{ on: volume, deny: \"${null != self.before && self.before.size < 30}\", message: old }", 0, 4),
+        ("{ on: volume, deny: \"${self.before.size == null}\", message: new }", 4, 0),
+        ("{ on: volume, deny: \"${self.before['size'] == null}\", message: new }", 4, 0),
+        ("{ deny: \"${plan.changes.exists(c, c.before == null)}\", message: new }", 4, 0),
+        ("{ deny: \"${plan.destroy && plan.changes.exists(c, c.after == null)}\", message: gone }", 0, 0),
+    ];
+    for (policy, new, _) in denials {
+        plan(policy, new);
+    }
+    case.write("stead.yaml", "stead: 1\nstack: g\nvolume: { a: { size: 20 } }\n");
+    case.ok("apply --yes");
+    for (policy, _, old) in denials {
+        plan(policy, old);
+    }
+    case.fails(4, "plan --destroy").says(&["p: gone"]);
+}
+
+#[test]
+fn a_policy_on_kinds_that_reads_the_plan_is_refused_offline() {
+    let case = Case::new().file(
+        "stead.yaml",
+        "stead: 1\nstack: g\nvolume: { a: { size: 20 } }\npolicy: { p: { on: volume, deny: \"${plan.create > 0}\", message: no } }\n",
+    );
+    case.fails(1, "validate").says(&["S0295", "only a policy without `on` reads", "stead.yaml:4"]);
+    case.edit("stead.yaml", "plan.create > 0", "vars == null");
+    case.fails(1, "validate").says(&["`vars` is read by name"]);
+}
+
+#[test]
+fn explain_knows_the_attributes_below_a_fact() {
+    let case = Case::new();
+    case.ok("explain policy.self.plan")
+        .says(&["planned value of the attribute plan", "database, node_pool, vm"]);
+    case.ok("explain policy.self.before.size").says(&["live value of the attribute size", "volume"]);
+    case.ok("explain policy.plan.changes.after.size").says(&["planned value"]);
+    case.fails(64, "explain policy.self.nothing").says(&["unknown topic"]);
+    for fact in ["self.effects", "plan.changes.effects"] {
+        case.ok(&format!("explain policy.{fact}")).says(&["not part of the fingerprint"]);
+    }
+}

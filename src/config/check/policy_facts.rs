@@ -39,6 +39,14 @@ pub(super) fn check_denial_path(
             drop(bindings.insert(path.root.clone(), unit));
         }
         ("vars" | "locals", Some(name)) => bind_named_value(evaluator, &path.root, name, span, bindings)?,
+        ("plan", _) if !on.is_empty() => {
+            let text = "`plan` is the plan as a whole, which only a policy without `on` reads.".to_owned();
+            return no_policy(context, span, text);
+        }
+        ("vars" | "locals", None) => {
+            let text = format!("`{0}` is read by name, as in `{0}.NAME`.", path.root);
+            return no_policy(context, span, text);
+        }
         ("plan", Some(name)) => {
             one_of(context, name, facts_below("plan"), "A plan", span)?;
             check_plan_path(context, path, span)?;

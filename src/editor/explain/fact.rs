@@ -1,20 +1,27 @@
 //! Reference pages for the facts that the condition of a policy can read, from the table of facts.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
+use crate::editor::facts;
 use crate::model::cel::policy::{FACTS, FactSource, PolicyFact, fact_roots, find_fact};
 use crate::model::diagnostic::nearest_name;
+use crate::model::schema::{Attribute, Registry};
+
+/// The facts that have the attributes of a kind.
+const WITH_ATTRIBUTES: [&str; 4] = ["self", "self.before", "plan.changes[].after", "plan.changes[].before"];
 
 /// The reference page for a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactPage {
     /// Path of the fact in a condition.
-    pub fact: &'static str,
+    pub fact: Cow<'static, str>,
     /// What it is, as a sentence.
-    pub summary: &'static str,
+    pub summary: Cow<'static, str>,
     /// Type of the fact.
     #[serde(rename = "type")]
-    pub ty: &'static str,
+    pub ty: Cow<'static, str>,
     /// When it is known, in sentences.
     pub known: &'static str,
     /// Whether it is only what the environment of the process claims.
@@ -24,9 +31,11 @@ pub struct FactPage {
     pub facts: Vec<(&'static str, &'static str)>,
 }
 
-/// Returns the page for a fact, as `policy.now` or `policy.self.effects`; `None` for another subject.
-pub(super) fn fact_page(subject: &str) -> Option<FactPage> {
-    let fact = find_fact(subject.strip_prefix("policy.")?)?;
+/// Returns the page for a fact, as `policy.now` or `policy.self.effects`, or for an attribute below one, as
+/// `policy.self.plan`; `None` for another subject.
+pub(super) fn fact_page(registry: &Registry, subject: &str) -> Option<FactPage> {
+    let path = subject.strip_prefix("policy.")?;
+    let Some(fact) = find_fact(path) else { return attribute_page(registry, path) };
     let is_inside = |other: &&PolicyFact| {
         let rest = other
             .path
@@ -35,12 +44,37 @@ pub(super) fn fact_page(subject: &str) -> Option<FactPage> {
         rest.is_some_and(|name| !name.contains('.'))
     };
     Some(FactPage {
-        fact: fact.path,
-        summary: fact.summary,
-        ty: fact.ty,
+        fact: fact.path.into(),
+        summary: fact.summary.into(),
+        ty: fact.ty.into(),
         known: fact.known(),
         claimed: fact.source == FactSource::Environment,
         facts: FACTS.iter().filter(is_inside).map(|fact| (fact.path, fact.summary)).collect(),
+    })
+}
+
+/// Returns the page for an attribute that a condition reads of a resource or a change; `None` if no kind has it.
+fn attribute_page(registry: &Registry, path: &str) -> Option<FactPage> {
+    let (whole, name) = path.rsplit_once('.')?;
+    let fact = find_fact(whole).filter(|fact| WITH_ATTRIBUTES.contains(&fact.path))?;
+    let found: Vec<(&str, &Attribute)> =
+        registry.kinds.iter().filter_map(|kind| Some((kind.name, kind.attribute(name)?))).collect();
+    let (first, attribute) = found.first()?;
+    let kinds: Vec<&str> = found.iter().map(|(kind, _)| *kind).collect();
+    let which = if fact.path.ends_with("before") { "live" } else { "planned" };
+    let ty = facts::type_name(&attribute.ty);
+    let is_one_type = found.iter().all(|(_, other)| facts::type_name(&other.ty) == ty);
+    Some(FactPage {
+        fact: format!("{}.{name}", fact.path).into(),
+        summary: format!(
+            "The {which} value of the attribute `{name}`, which these kinds have: {}. `stead explain {first}.{name}` describes it.",
+            kinds.join(", ")
+        )
+        .into(),
+        ty: if is_one_type { ty.into() } else { "that of the kind's attribute".into() },
+        known: fact.known(),
+        claimed: false,
+        facts: Vec::new(),
     })
 }
 

@@ -143,13 +143,13 @@ pub const FACTS: &[PolicyFact] = &[
         "plan.changes[].after",
         "map",
         FactSource::Plan,
-        "The planned value of each attribute; null after a deletion.",
+        "The planned value of each attribute. After a deletion, it equals null, and so does each attribute of it.",
     ),
     fact(
         "plan.changes[].before",
         "map",
         FactSource::Plan,
-        "The live value of each attribute; null before a creation.",
+        "The live value of each attribute. Before a creation, it equals null, and so does each attribute of it.",
     ),
     fact(
         "plan.changes[].cause",
@@ -167,7 +167,7 @@ pub const FACTS: &[PolicyFact] = &[
         "plan.changes[].effects",
         "list of texts",
         FactSource::Plan,
-        "The codes of its side effects, such as `data_loss`.",
+        "The codes of its side effects, such as `data_loss`; what it opens to others depends on the time. A verdict over it is not part of the fingerprint.",
     ),
     fact("plan.changes[].kind", "text", FactSource::Plan, "The kind of the resource."),
     fact(
@@ -230,7 +230,7 @@ pub const FACTS: &[PolicyFact] = &[
         "self.before",
         "map",
         FactSource::Plan,
-        "The live value of each attribute; null if there is no object: `self.before.plan`.",
+        "The live value of each attribute: `self.before.plan`. Without an object, it equals null, and so does each attribute of it.",
     ),
     fact(
         "self.cause",
@@ -248,7 +248,7 @@ pub const FACTS: &[PolicyFact] = &[
         "self.effects",
         "list of texts",
         FactSource::Plan,
-        "The codes of the side effects of its change, such as `data_loss`.",
+        "The codes of the side effects of its change, such as `data_loss`; what it opens to others depends on the time. A verdict over it is not part of the fingerprint.",
     ),
     fact("self.id", "text or null", FactSource::Plan, "The id of its object; null if there is none."),
     fact("self.key", "text or null", FactSource::Files, "Its key in `for_each`; null without one."),

@@ -88,6 +88,8 @@ pub(in crate::plan) struct NamedFacts {
     source: String,
     /// Whether it may read any attribute of `before` or `after`.
     reads_all: bool,
+    /// Whether it compares `before` as a whole with null, and `after`: then they are null where there are no values.
+    compares_null: (bool, bool),
 }
 
 impl NamedFacts {
@@ -102,7 +104,8 @@ impl NamedFacts {
             })
         };
         let reads_all = is_whole("before") || is_whole("after");
-        Self { names, source: source.to_owned(), reads_all }
+        let compares_null = (compares_with_null(source, "before"), compares_with_null(source, "after"));
+        Self { names, source: source.to_owned(), reads_all, compares_null }
     }
 
     /// Returns what any of several conditions reads; `None` for none.
@@ -115,6 +118,16 @@ impl NamedFacts {
                 merged
             },
         )
+    }
+
+    /// Returns whether the condition compares `before` as a whole with null.
+    pub const fn compares_before_with_null(&self) -> bool {
+        self.compares_null.0
+    }
+
+    /// Returns whether the condition compares `after` as a whole with null.
+    pub const fn compares_after_with_null(&self) -> bool {
+        self.compares_null.1
     }
 
     /// Returns whether the condition names a fact itself, not only the whole root.
@@ -135,5 +148,48 @@ impl NamedFacts {
     /// Returns whether the condition may read an attribute of `before` or `after`.
     pub fn covers_attribute(&self, name: &str) -> bool {
         self.reads_all() || self.source.contains(name)
+    }
+}
+
+/// Returns whether a condition compares a fact as a whole with null, as in `self.before == null`. An attribute of it can be
+/// read without a value, which null does not allow, so it is null only where it is compared so.
+fn compares_with_null(source: &str, word: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let operators = ["==", "!="];
+    source.match_indices(word).any(|(start, _)| {
+        let (before, after) = (&source[..start], source[start + word.len()..].trim_start());
+        let path = before.trim_end_matches(is_name);
+        let follows = operators.iter().filter_map(|operator| after.strip_prefix(operator));
+        let precedes = operators.iter().filter_map(|operator| path.trim_end().strip_suffix(operator));
+        let is_null = |text: &str| {
+            text.trim_start().strip_prefix("null").is_some_and(|rest| !rest.starts_with(is_name))
+        };
+        let ends_null =
+            |text: &str| text.trim_end().strip_suffix("null").is_some_and(|rest| !rest.ends_with(is_name));
+        let is_whole = before.ends_with('.') && !after.starts_with(['.', '[']);
+        is_whole && (follows.into_iter().any(is_null) || precedes.into_iter().any(ends_null))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_is_compared_with_null_as_a_whole() {
+        for (source, compares) in [
+            ("self.before == null", true),
+            ("null != self.before", true),
+            ("self.before!=null && self.before.size > 3", true),
+            ("plan.changes.exists(c, c.before == null)", true),
+            ("self.before.size == null", false),
+            ("null == self.before.size", false),
+            ("self.before['size'] == null", false),
+            ("self.monthly_before == null", false),
+            ("self.before == nullable", false),
+            ("self.size == null", false),
+        ] {
+            assert_eq!(compares_with_null(source, "before"), compares, "{source}");
+        }
     }
 }

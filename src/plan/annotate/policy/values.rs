@@ -72,6 +72,7 @@ pub(in crate::plan) fn resource_facts(
             "address" => Value::text(subject.address.as_str()),
             "kind" => Value::text(subject.kind.name),
             "action" => Value::text(action_name(subject, decision)),
+            "before" if subject.object().is_none() && named.compares_before_with_null() => Value::Null,
             "before" => Value::Map(live_facts(joined, subject, named)),
             "id" => subject.object().map_or(Value::Null, |object| Value::Text(object.id.clone())),
             "key" => instance_key(subject).map_or(Value::Null, Value::Text),
@@ -107,6 +108,8 @@ pub(in crate::plan) fn add_change_facts(
 pub(in crate::plan) struct ChangeValues {
     pub before: ValueMap,
     pub after: ValueMap,
+    /// Whether there is an object, and whether there is one after the apply.
+    exists: (bool, bool),
 }
 
 impl ChangeValues {
@@ -127,7 +130,7 @@ impl ChangeValues {
         let all = subject.kind.attributes.iter().filter(|one| named.covers_attribute(one.name));
         of_plan.extend(all.map(|attribute| (attribute.name.into(), after(attribute))));
         of_live.extend(live_facts(joined, subject, named));
-        Self { before: of_live, after: of_plan }
+        Self { before: of_live, after: of_plan, exists: (subject.object().is_some(), !goes) }
     }
 }
 
@@ -216,7 +219,9 @@ pub(in crate::plan) fn plan_facts(
     let mut seen = Attributes::new();
     for name in facts_below("plan").filter(|name| named.covers_name(name)) {
         let value = match name {
-            "changes" => Value::List(plan.changes.iter().map(|one| change_facts(one, of_change)).collect()),
+            "changes" => {
+                Value::List(plan.changes.iter().map(|one| change_facts(one, named, of_change)).collect())
+            }
             "counts" => counts_by_kind(plan, kinds),
             "destroy" => Value::Bool(plan.base.destroy),
             "due_now" => Value::Decimal(cost.due.amount),
@@ -234,8 +239,9 @@ pub(in crate::plan) fn plan_facts(
     seen
 }
 
-fn change_facts(change: &Change, of_change: &BTreeMap<&str, &ChangeValues>) -> Value {
+fn change_facts(change: &Change, named: &NamedFacts, of_change: &BTreeMap<&str, &ChangeValues>) -> Value {
     let values = of_change.get(change.address.as_str());
+    let exists = values.map_or((true, true), |values| values.exists);
     let map =
         |pick: fn(&ChangeValues) -> &ValueMap| values.map_or_else(ValueMap::new, |one| pick(one).clone());
     let fields = facts_below("plan.changes[]").map(|name| {
@@ -248,6 +254,8 @@ fn change_facts(change: &Change, of_change: &BTreeMap<&str, &ChangeValues>) -> V
             "effects" => effect_codes(change),
             "monthly_before" => price_value(change.cost.monthly_before),
             "monthly_after" => price_value(change.cost.monthly_after),
+            "before" if !exists.0 && named.compares_before_with_null() => Value::Null,
+            "after" if !exists.1 && named.compares_after_with_null() => Value::Null,
             "before" => Value::Map(map(|values| &values.before)),
             _ => Value::Map(map(|values| &values.after)),
         };
