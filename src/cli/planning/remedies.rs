@@ -75,7 +75,10 @@ fn add_global_flags(help: &str, global_flags: &[String]) -> String {
         after_stead = bare(word) == "stead";
         if is_command && !covers_all(&words[position..]) {
             let quote = opening(&completed.pop().unwrap_or_default()).to_owned();
-            completed.push(quote + &settings::command_line(global_flags, word));
+            // It reads the files only.
+            let is_needed = |flag: &&String| *word != "fmt" || flag.starts_with("-C ");
+            let flags: Vec<String> = global_flags.iter().filter(is_needed).cloned().collect();
+            completed.push(quote + &settings::command_line(&flags, word));
         } else {
             completed.push((*word).to_owned());
         }
@@ -143,6 +146,7 @@ mod tests {
                 "stead does it: stead apply --all --stacks a.",
             ),
             ("stead -C b apply", "stead -C b apply"),
+            ("(stead fmt --prune)", "(stead -C a fmt --prune)"),
         ] {
             assert_eq!(add_global_flags(help, &flags), complete);
         }
