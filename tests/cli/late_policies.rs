@@ -247,6 +247,22 @@ fn an_apply_that_a_policy_stops_says_which_were_not_decided() {
 }
 
 #[test]
+fn all_policies_of_a_step_are_decided_although_the_first_denies_it() {
+    let policies = r#"policy:
+  first: { on: vm, level: mandatory, deny: "${self.vpc != null}", message: No network. }
+  second: { on: vm, level: mandatory, deny: "${self.vpc.contains('-')}", message: No dash. }
+  third: { on: vm, level: mandatory, deny: "${self.vpc == ''}", message: A network. }
+"#;
+    let case = stack(&format!("{NETWORK}{policies}"));
+    let lines = case.fails(6, "apply --yes --output ndjson").stdout;
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    let decided = [["first", "deny", "vm.web"], ["second", "deny", "vm.web"], ["third", "pass", "vm.web"]];
+    assert_eq!(results(&last["policies"]), expected(&decided), "{last}");
+    let run = case.fails(4, "apply --yes");
+    run.says(&["first: No network.", "second: No dash."]);
+}
+
+#[test]
 fn an_apply_of_many_units_says_how_each_policy_was_decided() {
     let case = stack(DECIDED).file(".git/HEAD", "ref: refs/heads/main\n");
     let result = case.ok("apply --all --yes --override over --reason agreed --output json").json();

@@ -279,3 +279,18 @@ fn explain_knows_the_attributes_below_a_fact() {
         case.ok(&format!("explain policy.{fact}")).says(&["not part of the fingerprint"]);
     }
 }
+
+#[test]
+fn a_blocker_says_what_the_environment_claims() {
+    let stack = "stead: 1\nstack: g\nvolume: { a: { size: 20 }, b: { size: 30 } }\npolicy:\n  p: { deny: \"${branch != 'main'}\", message: Only main. }\n  q: { on: volume, level: mandatory, deny: \"${branch != 'main'}\", message: Only main. }\n  r: { on: volume, deny: \"${self.size > 1}\", message: Small. }\n";
+    let case =
+        Case::new().file(".git/HEAD", "ref: refs/heads/feature\n").file("stead.yaml", stack).emulator();
+    for command in ["plan", "plan -v", "plan --all"] {
+        let run = case.fails(4, command);
+        let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let claims = "(as the environment claims: branch feature)";
+        assert!(text.contains(&format!("p: Only main. {claims}")), "{command}: {}", run.stdout);
+        assert!(text.contains(&format!("q: Only main. {claims}")), "{command}: {}", run.stdout);
+        assert!(!text.contains(&format!("Small. {claims}")), "{command}: {}", run.stdout);
+    }
+}

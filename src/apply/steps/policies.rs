@@ -103,13 +103,15 @@ fn undecided_message(waits: bool, message: &str) -> String {
 /// nothing.
 ///
 /// # Errors
-/// When one of them denies the step.
+/// When one of them denies the step, with all that do.
 pub(in crate::apply) async fn check_policies<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     policies: &StepPolicies<'_>,
     (number, step): (usize, &Step),
 ) -> Result<(), StepError> {
     let deletes = matches!(step.operation, Operation::Delete { .. });
+    // All are decided, also after a denial: its correction alone would lead to the next one.
+    let mut denials: Vec<String> = Vec::new();
     for position in policies.by_address.get(&step.address).into_iter().flatten() {
         let Some(OpenPolicy { policy, open, decision }) = policies.policies.get(*position) else {
             continue;
@@ -140,14 +142,17 @@ pub(in crate::apply) async fn check_policies<C: Transport, K: Clock, R: Random, 
         }
         let why = format!("{}: {message}", policy.name);
         let text = match verdict {
-            PolicyStatus::Deny => return Err(StepError::Denied(why)),
+            PolicyStatus::Deny => {
+                denials.push(why);
+                continue;
+            }
             PolicyStatus::Warn if !deletes => format!("warning: {why}"),
             PolicyStatus::Overridden if !deletes => format!("overridden: {why}"),
             _ => continue,
         };
         parts.emit_event(ApplyEvent::Progress { step: number, address: step.address.clone(), text });
     }
-    Ok(())
+    if denials.is_empty() { Ok(()) } else { Err(StepError::Denied(denials.join("; "))) }
 }
 
 /// Returns what a denial by a policy is: its level and an override decide that.

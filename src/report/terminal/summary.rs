@@ -1,7 +1,7 @@
 //! The end of the plan page: blockers, policy results, cost, time and totals.
 
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::change::{Action, Plan, PolicyResult};
 use crate::plan::model::step::Step;
 use crate::report::groups;
 use crate::report::text::counts::ActionCounts;
@@ -20,10 +20,10 @@ const MAX_CHARGED: usize = 3;
 /// fingerprint that commands accept.
 pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbose: bool) {
     if complete {
-        add_blockers(page, &plan.blocks.iter().collect::<Vec<_>>());
+        add_blockers(page, &plan.blocks.iter().collect::<Vec<_>>(), &plan.policy);
     } else {
         let blocks = groups::group_blockers(plan.blocks.iter());
-        add_blockers(page, &blocks.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        add_blockers(page, &blocks.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &plan.policy);
     }
     policy_results::add_policy_results(page, plan.policy.iter());
     add_cost(page, plan);
@@ -45,7 +45,7 @@ pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbo
     }
 }
 
-fn add_blockers(page: &mut TextPage, blocks: &[&Blocker]) {
+fn add_blockers(page: &mut TextPage, blocks: &[&Blocker], results: &[PolicyResult]) {
     if blocks.is_empty() {
         return;
     }
@@ -62,6 +62,9 @@ fn add_blockers(page: &mut TextPage, blocks: &[&Blocker]) {
             line = line.push_styled(TextRole::Strong, address.as_str()).push_text("  ");
         }
         line = line.push_text(&block.text);
+        if let Some(claims) = policy_results::claims_of_blocker(block, results) {
+            line = line.push_styled(TextRole::Faint, format!(" ({claims})"));
+        }
         if let Some(place) = &block.source {
             line = line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line));
         }

@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::model::address::{Address, Name};
 use crate::model::cel::policy::{FactSource, find_fact};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{PolicyResult, PolicyStatus};
 use crate::plan::model::policy_outcome::{DecidingStep, PolicyOutcome};
 use crate::report::text::page::{TextLine, TextPage};
@@ -147,6 +148,17 @@ pub(in crate::report) fn describe_claims(result: &PolicyResult) -> Option<String
         })
         .collect();
     (!claims.is_empty()).then(|| format!("as the environment claims: {}", claims.join(", ")))
+}
+
+/// Returns what the environment claims and the denial of a blocker depends on, as a clause; `None` for another blocker, and if
+/// it depends on no claim.
+pub(in crate::report) fn claims_of_blocker(block: &Blocker, results: &[PolicyResult]) -> Option<String> {
+    // The text of a group of blockers has more words before.
+    let is_of_block = |result: &&PolicyResult| {
+        result.verdict == PolicyStatus::Deny
+            && block.text.ends_with(&format!("{}: {}", result.name, result.message))
+    };
+    describe_claims(results.iter().filter(|_| block.is_ruling()).find(is_of_block)?)
 }
 
 /// Adds the results of a plan that are not a plain pass. Denials are omitted: they are shown with the blockers.
