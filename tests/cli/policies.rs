@@ -130,10 +130,26 @@ fn policies_of_the_settings_hold_for_every_stack() {
     assert!(code == 1 && text.contains("have a policy `tiny` already"), "{code}\n{text}");
     case.edit("stead.yaml", "tiny:", "small:");
     case.write("settings/rules/tiny.stead.yaml", rule.replace("self.size > 5", "self.size > vars.most"));
-    let (code, text) = run("plan");
-    assert!(code == 1, "{code}\n{text}");
-    case.write("settings/settings.toml", "policies = [\"nothing\"]\n");
-    assert_ne!(run("plan").0, 0, "a missing directory would silently lift its policies");
+    // A variable that the stack declares, one that it does not, and a local: the remedy is the same, and works.
+    for read in ["vars.most", "vars.other", "locals.most"] {
+        let condition = format!("self.size > {read}");
+        case.write("settings/rules/tiny.stead.yaml", rule.replace("self.size > 5", &condition));
+        let (code, text) = run("plan");
+        assert!(code == 1 && text.contains("write the value itself"), "{code}\n{text}");
+        assert!(text.contains("tiny.stead.yaml:3:") && !text.contains("declare it"), "{text}");
+    }
+    let condition = "unit == 'shop/default' && self.size > 50 || stack == '' && self.size > 6";
+    case.write("settings/rules/tiny.stead.yaml", rule.replace("self.size > 5", condition));
+    let (code, text) = run("validate");
+    assert_eq!(code, 0, "{text}");
+    // A missing directory would silently lift its policies.
+    case.write("settings/file", "");
+    for (directory, why) in [("nothing", "does not exist"), ("file", "is no directory")] {
+        case.write("settings/settings.toml", format!("policies = [\"{directory}\"]\n"));
+        let (code, text) = run("plan");
+        assert!(code == 64 && text.contains(why) && text.contains("Correct the setting"), "{code}\n{text}");
+        assert!(!text.contains("os error"), "{text}");
+    }
 }
 
 #[test]

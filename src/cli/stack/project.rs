@@ -395,13 +395,24 @@ fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
 fn shared_policies(settings: &Settings) -> Result<Vec<Source>, CliFailure> {
     let mut found = Vec::new();
     for directory in &settings.policy.directories {
-        let files = stack_files::read_stack(directory)?;
+        let shown = stack_files::display_path(directory);
+        let files = stack_files::read_stack(directory).map_err(|error| {
+            let what = if !stack_files::path_exists(directory) {
+                format!("`policies` of your settings names {shown}, which does not exist")
+            } else if !stack_files::path_exists(&directory.join(".")) {
+                format!("`policies` of your settings names {shown}, which is no directory")
+            } else {
+                format!("`policies` of your settings names {shown}: {error:#}")
+            };
+            CliFailure::new(Exit::Usage, what)
+                .help("It is the directory of files named *.stead.yaml or *.stead.kdl, relative to that of your settings.toml.")
+                .help("Correct the setting, or remove it: until then, no stack can be planned without its policies.")
+        })?;
         if !files.diagnostics.is_empty() {
             let rejected = LoadFailure::unread(files.sources, files.diagnostics);
             return Err(Box::new(rejected).into());
         }
         if files.sources.iter().next().is_none() {
-            let shown = stack_files::display_path(directory);
             let what = format!("`policies` of your settings names {shown}, which has no policies");
             return Err(CliFailure::new(Exit::Usage, what).help(
                 "Its files are named *.stead.yaml or *.stead.kdl. Correct the setting, or remove it.",

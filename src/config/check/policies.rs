@@ -1,7 +1,7 @@
 //! Policies: rules that a plan must pass, as a stack's files write them. In: the `policy` entries. Out: policies
 //! whose condition names only fields that exist; a wrong one is reported, and absent. The plan evaluates them.
 
-use super::policy_facts::{check_denial_path, check_entries, no_policy};
+use super::policy_facts::{PolicyOwner, check_denial_path, check_entries, no_policy};
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
@@ -21,7 +21,7 @@ pub(in crate::config) fn read_policies<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entries: &NamedEntries<'d>,
 ) -> Vec<Policy> {
-    entries.values().filter_map(|entry| read_policy(evaluator, entry)).collect()
+    entries.values().filter_map(|entry| read_policy(evaluator, entry, PolicyOwner::Stack)).collect()
 }
 
 /// Adds the policies of the user's settings, which hold for every stack. A stack has no influence on them: they read none of
@@ -39,7 +39,8 @@ pub(in crate::config) fn add_shared_policies<'d>(
                     evaluator.context.problems.push(not_a_block(&entry.key, &entry.value));
                     continue;
                 };
-                for policy in named.iter().filter_map(|entry| read_policy(evaluator, entry)) {
+                let owner = PolicyOwner::Settings;
+                for policy in named.iter().filter_map(|entry| read_policy(evaluator, entry, owner)) {
                     add_shared_policy(evaluator.context, policy, policies);
                 }
             }
@@ -53,13 +54,6 @@ pub(in crate::config) fn add_shared_policies<'d>(
 }
 
 fn add_shared_policy(context: &ConfigContext<'_>, policy: Policy, policies: &mut Vec<Policy>) {
-    let of_stack = ["vars", "locals"].into_iter().find(|root| policy.deny.bindings.contains_key(*root));
-    if let Some(root) = of_stack {
-        let detail =
-            format!("A policy that the settings name cannot read `{root}`: each stack sets its own.");
-        no_policy::<()>(context, policy.span, detail);
-        return;
-    }
     if let Some(other) = policies.iter().find(|other| other.name == policy.name) {
         let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(other.span, "");
         let problem = problem.with_label(policy.span, "the settings name this one");
@@ -70,7 +64,11 @@ fn add_shared_policy(context: &ConfigContext<'_>, policy: Policy, policies: &mut
     policies.push(Policy { is_of_settings: true, ..policy });
 }
 
-fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> Option<Policy> {
+fn read_policy<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    entry: &'d DocumentEntry,
+    owner: PolicyOwner,
+) -> Option<Policy> {
     let Some(body) = named_entries(&entry.value) else {
         evaluator.context.problems.push(not_a_block(&entry.key, &entry.value));
         return None;
@@ -97,7 +95,7 @@ fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> O
             "A policy has a condition that denies a change, and a message that explains the denial.";
         return no_policy(evaluator.context, entry.key_span, detail.to_owned());
     };
-    let deny = read_denial(evaluator, deny, &on)?;
+    let deny = read_denial(evaluator, deny, (&on, owner))?;
     Some(Policy {
         name: entry.key.clone(),
         on,
@@ -164,7 +162,11 @@ fn read_message(context: &ConfigContext<'_>, node: &Node) -> Option<String> {
 
 /// Reads the `deny` condition of a policy, and binds the values that it names, so that the plan can evaluate it
 /// later. `None` after a problem that was reported. `on` is empty for a rule over the whole plan.
-fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
+fn read_denial(
+    evaluator: &Evaluator<'_, '_>,
+    node: &Node,
+    (on, owner): (&[&'static Kind], PolicyOwner),
+) -> Option<CelExpression> {
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
     let Some(source) = source else {
@@ -180,7 +182,7 @@ fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind])
     let mut bindings = ValueMap::new();
     let mut good = true;
     for path in program.paths() {
-        good &= check_denial_path(evaluator, &path, on, node.span, &mut bindings).is_some();
+        good &= check_denial_path(evaluator, &path, (on, owner), node.span, &mut bindings).is_some();
     }
     good &= check_entries(evaluator.context, &program, node.span).is_some();
     let cel = CelExpression { source: source.to_owned(), bindings, ..CelExpression::default() };

@@ -21,12 +21,21 @@ pub(super) fn no_policy<T>(context: &ConfigContext<'_>, span: Span, detail: Stri
     None
 }
 
+/// Who declares a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PolicyOwner {
+    /// The files of the stack.
+    Stack,
+    /// The user's settings: the policy holds for every stack, and reads none of a stack's own values.
+    Settings,
+}
+
 /// Checks one path of a `deny` condition, and binds the value of a variable, a local, `env`, `stack` or `unit` that it
 /// names. `None` after a problem that was reported.
 pub(super) fn check_denial_path(
     evaluator: &Evaluator<'_, '_>,
     path: &ReferencePath,
-    on: &[&'static Kind],
+    (on, owner): (&[&'static Kind], PolicyOwner),
     span: Span,
     bindings: &mut ValueMap,
 ) -> Option<()> {
@@ -37,6 +46,19 @@ pub(super) fn check_denial_path(
         ("unit", _) => {
             let unit = Value::text(format!("{}/{}", context.stack, context.env));
             drop(bindings.insert(path.root.clone(), unit));
+        }
+        ("vars" | "locals", _) if owner == PolicyOwner::Settings => {
+            let place = context.span_within(span, &path.root);
+            let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(place, "");
+            let root = &path.root;
+            context.problems.push(
+                problem
+                    .detail(format!(
+                        "A policy that the settings name cannot read `{root}`: each stack sets its own."
+                    ))
+                    .help("write the value itself; where it depends on the stack, compare `unit`, `stack` or `env`"),
+            );
+            return None;
         }
         ("vars" | "locals", Some(name)) => bind_named_value(evaluator, &path.root, name, span, bindings)?,
         ("plan", _) if !on.is_empty() => {
