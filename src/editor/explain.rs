@@ -200,10 +200,18 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTo
     if let Some(near) = nearest_name(&subject.to_ascii_uppercase(), codes.iter().copied()) {
         return UnknownTopic { message, help: format!("Did you mean {near}?") };
     }
-    // The name of an attribute, given without its kind.
+    // The name of an attribute, given without its kind; or a nested keyword, given without the first ones.
     let kinds = registry.kinds.iter().filter(|kind| kind.attribute(first).is_some());
-    let inner = word::nested_word_paths().into_iter().map(|(way, _)| way);
-    let inner = inner.filter(|way| way.rsplit('.').next() == Some(first));
+    let words: Vec<String> = word::nested_word_paths().into_iter().map(|(way, _)| way).collect();
+    let ends_with = |wanted: &str| {
+        let end = format!(".{wanted}");
+        words.iter().filter(move |way| way.ends_with(&end)).cloned().collect::<Vec<String>>()
+    };
+    let whole = ends_with(subject.trim_start_matches('$'));
+    if !whole.is_empty() && subject.contains('.') {
+        return UnknownTopic { message, help: format!("Give its full path: {}", whole.join(", ")) };
+    }
+    let inner = ends_with(first).into_iter();
     let of: Vec<String> = kinds.map(|kind| format!("{}.{first}", kind.name)).chain(inner).collect();
     let help = if of.is_empty() {
         "Give a kind, KIND.ATTRIBUTE, a keyword or a code; stead explain lists them.".to_owned()

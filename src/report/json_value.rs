@@ -39,6 +39,7 @@ impl Serialize for JsonValue<'_> {
                 }
                 map.end()
             }
+            Value::Secret(secret) => secret.to_shown().serialize(serializer),
             other => other.serialize(serializer),
         }
     }

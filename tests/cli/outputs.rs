@@ -386,3 +386,33 @@ fn a_changed_secret_output_of_a_stack_without_resources_is_a_change() {
     assert_eq!(run("value-number-2", "apply --yes").code, 0);
     assert_eq!(run("value-number-2", "plan --exit-code").code, 0);
 }
+
+#[test]
+fn documents_have_no_fingerprints_of_what_a_secret_is_computed_from() {
+    let stack = "stead: 1\nstack: s\nvars: { s: { type: secret } }\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs: { url: \"https://${vars.s}@db\" }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let run = |args: &str| {
+        let run = Run::of(&case.command(args).env("STEAD_VAR_S", "hunter2hunter2").output().unwrap());
+        assert_eq!(run.code, 0, "{}", run.all());
+        run
+    };
+    run("apply --yes");
+    case.edit("stead.yaml", "@db", "@cache");
+    let planned = run("plan --output json").json();
+    let recorded = run("history show 1 --output json").json();
+    for value in [
+        &planned["outputs"][0]["before"],
+        &planned["outputs"][0]["after"],
+        &recorded["runs"][0]["outputs"][0]["after"],
+    ] {
+        let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["derived", "secret"], "{value}");
+    }
+    // Where only outputs change, the comment has nothing to compare with, and says so.
+    run("plan --report md=plan.md -o old.plan");
+    let comment = std::fs::read_to_string(case.path("plan.md")).unwrap();
+    assert!(comment.contains("no digests, because only outputs change"), "{comment}");
+    case.edit("stead.yaml", "@cache", "@other");
+    run("plan -o new.plan");
+    run("show new.plan --against old.plan").says(&["url"]);
+}

@@ -125,6 +125,7 @@ fn run_record(run: &Run) -> RunRecord {
         tally: [done, failed, skipped, questions],
         approval: text(&run.origin.approval),
         common: text(&run.origin.common),
+        is_summary: run.is_summary,
         resources: run.resources.iter().map(resource_record).collect(),
         outputs: run.outputs.iter().map(output_record).collect(),
         begun: run.begun.iter().map(begun_record).collect(),

@@ -355,6 +355,19 @@ impl Secret {
         }
     }
 
+    /// Returns the secret without what only a ledger has of a computed value: the fingerprint of the value itself, which would
+    /// reveal equality of results, and those of its inputs.
+    #[must_use]
+    pub fn to_shown(&self) -> Self {
+        match self {
+            Self::Derived(derived) => match derived.sealed_id() {
+                Some(id) => Self::Derived(Box::new(DerivedSecret::read(id.clone(), None, BTreeMap::new()))),
+                None => self.clone(),
+            },
+            other => other.clone(),
+        }
+    }
+
     /// Returns the secret without its text, in the form of the ledger. A computed value also has the fingerprint of the
     /// value itself, which shows whether the live one was changed, and the fingerprints of its inputs, so that a run
     /// without the secrets can detect a change of the expression.

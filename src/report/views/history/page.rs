@@ -101,7 +101,9 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         format!("\n{}", policies_table(&past.policies).to_text("", style))
     };
     if past.resources.is_empty() {
-        if past.ended.is_some() && past.tally.iter().take(3).any(|count| *count > 0) {
+        // An earlier version did not record it.
+        let lacks_resources = past.tally.iter().take(3).any(|count| *count > 0);
+        if past.is_summary || past.ended.is_some() && lacks_resources {
             let text = "Only the summary of this run is kept.";
             page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, text));
         }
@@ -310,6 +312,17 @@ mod tests {
           ~ hosts  a → (too long for the history)
           - old  x
         "#);
+    }
+
+    #[test]
+    fn an_older_run_of_outputs_alone_says_that_its_summary_is_kept() {
+        let summary = "Only the summary of this run is kept.";
+        let of = |tally, is_summary| {
+            run_page(&RunRecord { tally, is_summary, ..past() }, TextStyle::plain(80)).contains(summary)
+        };
+        assert!(of([0; 4], true) && of([1, 0, 0, 0], true));
+        // An earlier version did not record it, and a run may have changed nothing.
+        assert!(of([1, 0, 0, 0], false) && !of([0; 4], false));
     }
 
     #[test]

@@ -40,8 +40,10 @@ pub struct RunRecord {
     pub common: Option<String>,
     /// What it did to each resource; empty where only the summary is kept.
     pub resources: Vec<ResourceRecord>,
-    /// The outputs that it changed.
+    /// The outputs that it changed; empty where only the summary is kept.
     pub outputs: Vec<OutputRecord>,
+    /// Whether only the summary is kept.
+    pub is_summary: bool,
     /// The requests that it began, if no end is recorded.
     pub begun: Vec<BegunRecord>,
     /// The results of the policies that its plan could not decide.
