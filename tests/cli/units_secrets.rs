@@ -203,7 +203,7 @@ fn a_new_secret_passes_through_a_stack_without_resources() {
     let case = &repository.0;
     let recipient = case.ok("secret keygen --out backup").stdout.trim().to_owned();
     let own = std::fs::read_to_string(case.path("db/stead.yaml")).unwrap();
-    let recipients = own.split_once("secrets: ").unwrap().1.trim().replace("]", &format!(", {recipient}]"));
+    let recipients = own.split_once("secrets: ").unwrap().1.trim().replace(']', &format!(", {recipient}]"));
     case.edit("db/stead.yaml", own.split_once("secrets: ").unwrap().1.trim(), &recipients);
     case.write(
         "pass/stead.yaml",

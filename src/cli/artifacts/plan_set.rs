@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -23,6 +23,9 @@ use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::artifact::signature::SigningKey;
 use crate::workspace::combined;
 use crate::workspace::unit::UnitName;
+
+/// End of the names of plan files.
+const PLAN_SUFFIX: &str = ".plan";
 
 /// File name of the manifest in the directory.
 const MANIFEST: &str = "manifest.json";
@@ -133,6 +136,15 @@ pub(in crate::cli) fn save_set(
     Ok(write_files::write_private(&directory.join(MANIFEST), text.as_bytes())?)
 }
 
+/// Returns the path of a directory's manifest.
+///
+/// # Errors
+/// When there is none.
+fn manifest_path(settings: &Settings, directory: &Path) -> Result<PathBuf, CliFailure> {
+    let path = directory.join(MANIFEST);
+    if stack_files::path_exists(&path) { Ok(path) } else { Err(no_set(settings, directory)) }
+}
+
 /// Returns the failure for a directory without a manifest: what it is, and how a set is made.
 fn no_set(settings: &Settings, directory: &Path) -> CliFailure {
     let shown = stack_files::display_path(directory);
@@ -145,7 +157,7 @@ fn no_set(settings: &Settings, directory: &Path) -> CliFailure {
     let is_stack = has(&is_stack_file);
     let what = if is_stack {
         "it is the directory of a stack"
-    } else if has(&|name| name.ends_with(".plan")) {
+    } else if has(&|name| name.ends_with(PLAN_SUFFIX)) {
         "it has plans, and the manifest is missing: writing it was interrupted, or not all of it was copied"
     } else if names.is_empty() {
         "it is empty"
@@ -174,11 +186,8 @@ pub(in crate::cli) fn read_set(
     directory: &Path,
     verify_key: Option<&Path>,
 ) -> Result<LoadedPlanSet, CliFailure> {
-    let path = directory.join(MANIFEST);
+    let path = manifest_path(settings, directory)?;
     let shown = stack_files::display_path(&path);
-    if !stack_files::path_exists(&path) {
-        return Err(no_set(settings, directory));
-    }
     let verified = plan_file::read_verified_text(settings, &path, verify_key)?;
     let wrong = |why: String| {
         CliFailure::new(Exit::Failed, format!("{shown}: {why}"))
@@ -240,5 +249,5 @@ pub(in crate::cli) fn read_set(
 
 /// Returns the name of a unit's plan file; names of stacks and environments have no dot.
 fn plan_file_name(unit: &UnitName) -> String {
-    format!("{}.{}.plan", unit.stack, unit.environment)
+    format!("{}.{}{PLAN_SUFFIX}", unit.stack, unit.environment)
 }

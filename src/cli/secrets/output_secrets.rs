@@ -81,8 +81,17 @@ pub(in crate::cli) fn planned_secret(secret: &Secret, alias: &Name, name: &Name)
     if secret.is_withheld() {
         return Some(as_read(Secret::new_withheld(), alias, name));
     }
-    let read = secret.expose().map(Secret::new).or_else(|| secret.to_unnamed_substitute())?;
+    let read = secret.expose().map(Secret::new).or_else(|| substitute_for(secret))?;
     Some(as_read(read, alias, name))
+}
+
+/// Returns the substitute for a secret that has no text yet, without its name: a reader names it in its own way.
+fn substitute_for(secret: &Secret) -> Option<Secret> {
+    if let Secret::Derived(derived) = secret {
+        let computed = derived.to_computable().filter(|_| derived.is_deferred())?;
+        return Some(Secret::new_deferred(computed.as_text()?));
+    }
+    secret.computable_text().map(Secret::new_deferred)
 }
 
 /// Returns whether an identity of this run decrypts what the ledger of another stack keeps, or will keep: secrets are encrypted

@@ -48,17 +48,7 @@ pub(super) fn check_denial_path(
             drop(bindings.insert(path.root.clone(), unit));
         }
         ("vars" | "locals", _) if owner == PolicyOwner::Settings => {
-            let place = context.span_within(span, &path.root);
-            let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(place, "");
-            let root = &path.root;
-            context.problems.push(
-                problem
-                    .detail(format!(
-                        "A policy that the settings name cannot read `{root}`: each stack sets its own."
-                    ))
-                    .help("write the value itself; where it depends on the stack, compare `unit`, `stack` or `env`"),
-            );
-            return None;
+            return refuse_own_values(context, &path.root, span);
         }
         ("vars" | "locals", Some(name)) => bind_named_value(evaluator, &path.root, name, span, bindings)?,
         ("plan", _) if !on.is_empty() => {
@@ -101,6 +91,16 @@ pub(super) fn check_denial_path(
         }
     }
     Some(())
+}
+
+/// Reports that a policy of the settings reads a value of the stack.
+fn refuse_own_values<T>(context: &ConfigContext<'_>, root: &Name, span: Span) -> Option<T> {
+    let place = context.span_within(span, root);
+    let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(place, "");
+    let detail = format!("A policy that the settings name cannot read `{root}`: each stack sets its own.");
+    let help = "write the value itself; where it depends on the stack, compare `unit`, `stack` or `env`";
+    context.problems.push(problem.detail(detail).help(help));
+    None
 }
 
 /// Binds the value of a variable or a local, which must be known now: the plan evaluates the policy without the

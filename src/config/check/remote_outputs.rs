@@ -186,7 +186,8 @@ impl UsedOutputs<'_> {
         let before = self.problems.len();
         match expression {
             // What is written here was checked where it is.
-            Expression::Value(_) => {}
+            // An expression is evaluated below.
+            Expression::Value(_) | Expression::Cel(_) => {}
             Expression::Reference(reference) => {
                 if let Some((ty, (other, output))) = ty.zip(referenced_output(expression, self.upstream)) {
                     let known = substitute_known_values(other, &output.expression);
@@ -197,15 +198,20 @@ impl UsedOutputs<'_> {
             }
             Expression::List(parts) => {
                 let of = ty.and_then(|ty| part_type(ty, None));
-                parts.iter().for_each(|part| self.check(of, part, span));
+                for part in parts {
+                    self.check(of, part, span);
+                }
             }
             Expression::Map(parts) => {
                 for (key, part) in parts {
                     self.check(ty.and_then(|ty| part_type(ty, Some(key))), part, span);
                 }
             }
-            Expression::Text(parts) => parts.iter().for_each(|part| self.check_inserted(part, span)),
-            Expression::Cel(_) => {}
+            Expression::Text(parts) => {
+                for part in parts {
+                    self.check_inserted(part, span);
+                }
+            }
         }
         let is_computed = matches!(expression, Expression::Text(_) | Expression::Cel(_));
         if is_computed && self.problems.len() == before {
@@ -338,8 +344,13 @@ fn type_problem(
             })
         }
         Expression::Text(_) => match ty {
-            Type::Boolean | Type::Integer { .. } | Type::Decimal => wrong("a text"),
-            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => wrong("a text"),
+            Type::Boolean
+            | Type::Integer { .. }
+            | Type::Decimal
+            | Type::List(_)
+            | Type::Set { .. }
+            | Type::Map(_)
+            | Type::Record(_) => wrong("a text"),
             _ => None,
         },
         Expression::Cel(_) => None,

@@ -295,20 +295,6 @@ impl Secret {
         Self::Deferred(DeferredText::boxed(stand_in, None))
     }
 
-    /// Returns the substitute for a secret that has no text yet, without its name: another stack names it in its own way.
-    /// `None` for a secret with a text, and for a stored one.
-    #[must_use]
-    pub fn to_unnamed_substitute(&self) -> Option<Self> {
-        match self {
-            Self::Deferred(deferred) => Some(Self::new_deferred(deferred.text.clone())),
-            Self::Derived(derived) if derived.is_deferred() => {
-                let text = derived.to_computable()?;
-                Some(Self::new_deferred(text.as_text()?))
-            }
-            Self::Plain(_) | Self::Fingerprint(_) | Self::Derived(_) => None,
-        }
-    }
-
     /// Returns whether the secret is yet to be generated, or is computed from one: then no ledger has its value.
     #[must_use]
     pub fn is_yet_unknown(&self) -> bool {

@@ -264,16 +264,21 @@ fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
         return None;
     }
     let (source, set_by) = value_origin(joined, want.setting, want.attribute.name);
+    let mut secrets = Vec::new();
     let after = match want.value.is_secret() {
-        true => fingerprint_secrets(&want.value, joined.key()),
-        false if want.id.is_some() => want.value.clone(),
+        true => {
+            let after = fingerprint_secrets(&want.value, joined.key());
+            secrets = secret_names(&after, |see| see(&want.value));
+            after
+        }
+        false if want.id.is_some() => want.value,
         false => display_value(want.attribute, &want.value, &joined.names),
     };
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
-        secrets: secret_names(&after, |see| see(&want.value)),
         after,
+        secrets,
         removed: false,
         forces_replacement: false,
         source,

@@ -112,7 +112,7 @@ pub(super) fn has_texts(one: &AttributeChange) -> [bool; 5] {
 /// Returns a text that is equal in two attributes if the secrets without fingerprints are: their names, or an address that no
 /// other change has.
 fn secrets_text(one: &AttributeChange, address: &Address) -> Name {
-    if one.secrets.is_empty() || one.secrets.iter().any(|name| name.is_empty()) {
+    if one.secrets.is_empty() || one.secrets.iter().any(Name::is_empty) {
         // Not one that the key of the address can be replaced in.
         return format_smolstr!("v{}", encode_hex(address.as_str().as_bytes()));
     }

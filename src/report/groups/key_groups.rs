@@ -64,9 +64,10 @@ pub(super) fn group_items(items: &[GroupItem], allowed: KeyPosition) -> Vec<KeyG
     let mut open: Vec<usize> = (0..items.len()).collect();
     let mut groups: Vec<KeyGroup> = Vec::new();
     if allowed == KeyPosition::Any {
-        let instances = open.iter().copied().filter(|number| items[*number].is_instance).collect();
-        take_groups(items, instances, KeyPosition::Last, (&mut groups, &mut open));
-        take_groups(items, open.clone(), KeyPosition::Any, (&mut groups, &mut open));
+        let instances: Vec<usize> =
+            open.iter().copied().filter(|number| items[*number].is_instance).collect();
+        take_groups(items, &instances, KeyPosition::Last, (&mut groups, &mut open));
+        take_groups(items, &open.clone(), KeyPosition::Any, (&mut groups, &mut open));
     }
     groups.extend(group_by_position(items, &open, KeyPosition::Last));
     groups.sort_by_key(|group| group.members.first().copied());
@@ -76,11 +77,11 @@ pub(super) fn group_items(items: &[GroupItem], allowed: KeyPosition) -> Vec<KeyG
 /// Adds the groups of several items, and removes these from those that are in no group yet.
 fn take_groups(
     items: &[GroupItem],
-    candidates: Vec<usize>,
+    candidates: &[usize],
     allowed: KeyPosition,
     (groups, open): (&mut Vec<KeyGroup>, &mut Vec<usize>),
 ) {
-    let found = group_by_position(items, &candidates, allowed);
+    let found = group_by_position(items, candidates, allowed);
     let mut is_taken = vec![false; items.len()];
     for group in found.into_iter().filter(|group| group.members.len() > 1) {
         group.members.iter().for_each(|member| is_taken[*member] = true);
