@@ -186,7 +186,7 @@ impl CommandContext {
             self.open_with(settings)
         });
         if let Err(CliFailure { rejected: Some(rejected), .. }) = &opened {
-            self.problem_reports(wanted).write_problems(&rejected.diagnostics, &rejected.sources)?;
+            self.problem_reports(wanted).write_problems((&rejected.diagnostics, &[]), &rejected.sources)?;
         }
         opened
     }

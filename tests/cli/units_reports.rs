@@ -185,3 +185,30 @@ fn the_markdown_counts_what_has_no_known_price() {
     // The last line is still the one that names the plan.
     assert!(last.starts_with("<sub>`") && last.contains("apply --expect"), "{last}");
 }
+
+#[test]
+fn the_reports_of_a_check_of_many_units_name_the_units_of_each_finding() {
+    let stack = |name: &str, size: &str| {
+        format!(
+            "stead: 1\nstack: {name}\nenvironments: {{ dev: {{}}, prod: {{}} }}\nvolume: {{ v: {{ size: {size} }} }}\n"
+        )
+    };
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n");
+    case.write("a/stead.yaml", stack("a", "$vars.size"));
+    case.write("b/stead.yaml", stack("b", "'${env == \"prod\" ? vars.size : 10}'"));
+    case.write("c/stead.yaml", "stead: 1\nstack: [\n");
+    case.fails(1, "validate --all --report sarif=x.sarif --report junit=x.xml");
+    let log = std::fs::read_to_string(case.path("x.sarif")).unwrap();
+    let junit = std::fs::read_to_string(case.path("x.xml")).unwrap();
+    let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let unit = |result: &serde_json::Value| {
+        let name = &result["locations"][0]["logicalLocations"][0]["name"];
+        name.as_str().unwrap_or_default().to_owned()
+    };
+    let units: std::collections::BTreeSet<String> = results.iter().map(unit).collect();
+    for name in ["a/dev, a/prod", "b/", "c"] {
+        assert!(units.iter().any(|unit| unit.starts_with(name)), "{name} {units:?}");
+        assert!(junit.contains(&format!("message=\"{name}")), "{name} {junit}");
+    }
+}

@@ -81,7 +81,9 @@ fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let root = RepositoryRoot::default();
     for format in ReviewFormat::for_diagnostics() {
         all.push_str(
-            &format.render_problems(&ReviewDiagnostics { diagnostics, sources, root: &root }).unwrap(),
+            &format
+                .render_problems(&ReviewDiagnostics { diagnostics, units: &[], sources, root: &root })
+                .unwrap(),
         );
     }
     // What an editor is sent is made of the same texts.

@@ -238,11 +238,11 @@ impl ReportFiles<'_> {
     /// When a file cannot be written or deleted.
     pub(in crate::cli) fn write_problems(
         &self,
-        diagnostics: &[Diagnostic],
+        (diagnostics, units): (&[Diagnostic], &[String]),
         sources: &Sources,
     ) -> Result<(), CliFailure> {
         let root = repository_root(self.settings.docs_url.as_deref());
-        let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
+        let problems = ReviewDiagnostics { diagnostics, units, sources, root: &root };
         for (format, path) in self.wanted {
             if let Some(text) = format.render_problems(&problems) {
                 self.write_report(*format, path, &text)?;

@@ -83,7 +83,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     let opened = session.open_with(&begun.settings).and_then(check_other_stacks);
     let opened = add_other_environments(session, opened, &begun);
     if let Some((diagnostics, sources)) = loaded_diagnostics(&opened) {
-        session.problem_reports(&args.reports.wanted).write_problems(diagnostics, sources)?;
+        session.problem_reports(&args.reports.wanted).write_problems((diagnostics, &[]), sources)?;
     }
     if session.ui.json {
         let Some((diagnostics, sources)) = loaded_diagnostics(&opened) else {

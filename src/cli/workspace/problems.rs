@@ -14,6 +14,8 @@ use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Sources;
 use crate::report::diagnostics;
 use crate::report::text::escape;
+use crate::report::text::phrases::join_words;
+use crate::workspace::unit::UnitName;
 
 /// The problems of one stack in its selected environments.
 pub(in crate::cli) struct StackProblems<'w> {
@@ -21,7 +23,23 @@ pub(in crate::cli) struct StackProblems<'w> {
     pub(in crate::cli) diagnostics: Vec<Diagnostic>,
     /// The files of the stack.
     pub(in crate::cli) sources: &'w Sources,
+    /// The problems of each unit.
+    units: Vec<(&'w UnitName, &'w [Diagnostic])>,
 }
+
+impl StackProblems<'_> {
+    /// Returns the units that have a problem, as a phrase.
+    fn units_with(&self, problem: &Diagnostic) -> String {
+        let is_same = |one: &Diagnostic| one.code == problem.code && one.span() == problem.span();
+        let having = self.units.iter().filter(|(_, found)| found.iter().any(is_same));
+        let mut names: Vec<String> = having.map(|(name, _)| name.to_string()).collect();
+        names.sort();
+        join_words(names.iter(), MAX_NAMED_UNITS)
+    }
+}
+
+/// Maximum number of units that a finding names.
+const MAX_NAMED_UNITS: usize = 5;
 
 /// Returns the problems and the files of a unit; `None` if it has none because its files could not be read.
 pub(in crate::cli) fn unit_diagnostics(loaded: &WorkspaceUnit) -> Option<(&[Diagnostic], &Sources)> {
@@ -69,40 +87,45 @@ fn merge_by_stack<'w>(
         stacks.entry(&one.unit.directory).or_default().push((number, one));
     }
     let merged = stacks.into_values().filter_map(|units| {
+        let mut having = Vec::new();
         let mut found = units.iter().filter_map(|(number, one)| {
             let (diagnostics, sources) = diagnostics_of(*number, one)?;
+            having.push((&one.unit.name, diagnostics));
             Some((one.unit.name.environment.clone(), diagnostics.to_vec(), sources))
         });
         let (first, own, sources) = found.next()?;
         let others: Vec<_> = found.map(|(name, diagnostics, _)| (name, diagnostics)).collect();
         let diagnostics = environments::merge_problems(&first, own, &others);
-        Some(StackProblems { diagnostics, sources })
+        Some(StackProblems { diagnostics, sources, units: having })
     });
     merged.collect()
 }
 
-/// Returns all problems of the selected units, and of the directories that cannot be read, with one set of files: each file
-/// once for a stack.
-pub(in crate::cli) fn all_problems(workspace: &Workspace) -> (Vec<Diagnostic>, Sources) {
-    let (mut all, mut files) = (Vec::new(), Sources::default());
-    let mut add = |diagnostics: &[Diagnostic], sources: &Sources| {
+/// Returns all problems of the selected units, and of the directories that cannot be read; the units that have each, as a
+/// phrase; and one set of files: each file once for a stack.
+pub(in crate::cli) fn all_problems(workspace: &Workspace) -> (Vec<Diagnostic>, Vec<String>, Sources) {
+    let (mut all, mut units, mut files) = (Vec::new(), Vec::new(), Sources::default());
+    let mut add = |diagnostics: &[Diagnostic], sources: &Sources, whose: &dyn Fn(&Diagnostic) -> String| {
         let first = files.append(sources);
+        units.extend(diagnostics.iter().map(whose));
         all.extend(diagnostics.iter().cloned().map(|problem| problem.in_appended(first)));
     };
     for problems in stack_problems(workspace) {
-        add(&problems.diagnostics, problems.sources);
+        add(&problems.diagnostics, problems.sources, &|problem| problems.units_with(problem));
     }
-    for rejected in workspace.unreadable.iter().filter_map(|one| one.failure.rejected.as_deref()) {
-        add(&rejected.diagnostics, &rejected.sources);
+    for one in &workspace.unreadable {
+        if let Some(rejected) = one.failure.rejected.as_deref() {
+            add(&rejected.diagnostics, &rejected.sources, &|_| one.directory.to_string());
+        }
     }
     for (whose, failure) in other_failures(workspace).filter(|(_, failure)| failure.rejected.is_none()) {
         let help: Vec<&str> =
             failure.help.iter().map(String::as_str).filter(|help| !help.is_empty()).collect();
         let problem = Diagnostic::error(UNIT_CODE, format!("{whose}: {}", failure.message));
         let problem = if help.is_empty() { problem } else { problem.help(help.join(" ")) };
-        add(&[problem], &Sources::default());
+        add(&[problem], &Sources::default(), &|_| whose.clone());
     }
-    (all, files)
+    (all, units, files)
 }
 
 /// Code of a failure that has no place in a file, as in the reports of plans.

@@ -242,15 +242,19 @@ impl ReviewDiagnostics<'_> {
     fn finding(&self, problem: &Diagnostic) -> ReviewFinding {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let (detail, help) = (text(&problem.detail), text(&problem.help));
+        let number = self.diagnostics.iter().position(|one| std::ptr::eq(one, problem));
+        let unit = number.and_then(|number| self.units.get(number)).cloned();
+        // A failure of a whole unit begins with its name.
+        let name = unit.as_deref().filter(|name| !problem.summary.starts_with(name)).unwrap_or_default();
         ReviewFinding {
             rule: problem.code.to_owned(),
             level: match problem.severity {
                 Severity::Error => FindingLevel::Error,
                 Severity::Warning => FindingLevel::Warning,
             },
-            text: join_sentences(&[&problem.summary, &detail, &help]),
-            subject: problem.summary.clone(),
-            unit: None,
+            text: join_sentences(&[&prefix_subject(name, &problem.summary), &detail, &help]),
+            subject: format!("{name} {}", problem.summary).trim_start().to_owned(),
+            unit,
             place: self.spot(problem),
         }
     }
@@ -288,6 +292,8 @@ fn join_sentences(parts: &[&str]) -> String {
 pub struct ReviewDiagnostics<'a> {
     /// The problems, in any order; findings are ordered by location.
     pub diagnostics: &'a [Diagnostic],
+    /// The units that have each problem, as a phrase; empty if all are of one stack.
+    pub units: &'a [String],
     /// The sources that the problems point into.
     pub sources: &'a Sources,
     /// Where the sources are in their repository.

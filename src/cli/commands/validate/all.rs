@@ -39,8 +39,8 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
     for number in workspace.selected.units.clone() {
         check_unit(&mut workspace.units[number], request.locked);
     }
-    let (diagnostics, sources) = problems::all_problems(&workspace);
-    session.problem_reports(request.reports).write_problems(&diagnostics, &sources)?;
+    let (diagnostics, units, sources) = problems::all_problems(&workspace);
+    session.problem_reports(request.reports).write_problems((&diagnostics, &units), &sources)?;
     let plain = workspace.selected_units().any(|(_, one)| one.loaded.is_err());
     let has_errors = diagnostics.iter().any(|problem| problem.severity == Severity::Error)
         || plain
