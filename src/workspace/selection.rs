@@ -229,9 +229,12 @@ pub fn select(
 impl UnitSelection<'_> {
     /// Returns whether a unit is selected by its name and by what changed.
     fn has(&self, unit: &Unit) -> bool {
-        let is_changed = |changed: &ChangedUnits| match unit.is_removed {
-            true => changed.removed.contains(&unit.name),
-            false => changed.directories.contains(&unit.directory),
+        let is_changed = |changed: &ChangedUnits| {
+            if unit.is_removed {
+                changed.removed.contains(&unit.name)
+            } else {
+                changed.directories.contains(&unit.directory)
+            }
         };
         self.matches_patterns(unit) && self.changed.is_none_or(is_changed)
     }

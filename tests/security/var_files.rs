@@ -81,9 +81,7 @@ fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let root = RepositoryRoot::default();
     for format in ReviewFormat::for_diagnostics() {
         all.push_str(
-            &format
-                .render_problems(&ReviewDiagnostics { diagnostics, units: &[], sources, root: &root })
-                .unwrap(),
+            &format.render_problems(&ReviewDiagnostics::new(diagnostics, sources, &root)).unwrap(),
         );
     }
     // What an editor is sent is made of the same texts.

@@ -104,9 +104,12 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &StacksArgs) -> 
 
 fn unit_row(workspace: &Workspace, one: &WorkspaceUnit, wave: usize) -> UnitRow {
     let changes = workspace.changes.as_ref();
-    let change = changes.and_then(|changes| match one.unit.is_removed {
-        true => Some(changes.has_removed(&one.unit)),
-        false => changes.stacks.get(&one.unit.directory).map(StackChange::is_changed),
+    let change = changes.and_then(|changes| {
+        if one.unit.is_removed {
+            Some(changes.has_removed(&one.unit))
+        } else {
+            changes.stacks.get(&one.unit.directory).map(StackChange::is_changed)
+        }
     });
     let place = one.loaded.as_ref().ok().and_then(|project| {
         ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory).ok()

@@ -94,6 +94,13 @@ pub(in crate::cli) struct RemovalRequest<'a> {
     pub(in crate::cli) finds_all: bool,
 }
 
+impl<'a> RemovalRequest<'a> {
+    /// Returns the request of a command that plans: `destroy` leaves removed units as they are.
+    pub(in crate::cli) fn for_plan(names: &'a [UnitName], destroy: bool) -> Self {
+        Self { names, reads_only: destroy, finds_all: false }
+    }
+}
+
 impl<'a> From<&'a UnitArgs> for SelectionRequest<'a> {
     fn from(args: &'a UnitArgs) -> Self {
         Self {

@@ -230,6 +230,17 @@ fn change_finding(review: &PlanReview<'_>, change: &Change) -> ReviewFinding {
     }
 }
 
+impl<'a> ReviewDiagnostics<'a> {
+    /// Returns the problems of one stack.
+    pub const fn new(
+        diagnostics: &'a [Diagnostic],
+        sources: &'a Sources,
+        root: &'a RepositoryRoot,
+    ) -> Self {
+        Self { diagnostics, units: &[], sources, root }
+    }
+}
+
 impl ReviewDiagnostics<'_> {
     /// Returns the problems as findings, ordered by location.
     pub(super) fn findings(&self) -> Vec<ReviewFinding> {

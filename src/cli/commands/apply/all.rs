@@ -47,11 +47,7 @@ pub(in crate::cli) async fn apply_all(
 ) -> Result<Exit, CliFailure> {
     review::reject_single_stack_flags(request.scope, if request.destroy { "destroy" } else { "apply" })?;
     let selection = SelectionRequest::from(request.units);
-    let removal = RemovalRequest {
-        names: request.removals,
-        reads_only: request.destroy,
-        ..RemovalRequest::default()
-    };
+    let removal = RemovalRequest::for_plan(request.removals, request.destroy);
     let opened =
         Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
     let workspace = Box::pin(opened).await?;
@@ -186,7 +182,7 @@ pub(super) async fn apply_set(
     let is_removal = |saved: &SavedPlan| saved.plan.base.destroy && !set.destroy;
     let removed = set.plans.iter().filter(|(_, saved)| is_removal(saved));
     let removed: Vec<UnitName> = removed.map(|(name, _)| name.clone()).collect();
-    let removal = RemovalRequest { names: &removed, reads_only: set.destroy, ..RemovalRequest::default() };
+    let removal = RemovalRequest::for_plan(&removed, set.destroy);
     let everything = SelectionRequest::default();
     let opened = Workspace::open_with_removed(&settings, &session.unit_settings, &everything, removal);
     let mut workspace = Box::pin(opened).await?;

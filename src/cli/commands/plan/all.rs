@@ -61,11 +61,7 @@ pub(super) async fn plan_all(
         with_dependents: request.units.with_dependents,
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
-    let removal = RemovalRequest {
-        names: &request.removals.units,
-        reads_only: request.destroy,
-        ..RemovalRequest::default()
-    };
+    let removal = RemovalRequest::for_plan(&request.removals.units, request.destroy);
     let opened =
         Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
     let workspace = Box::pin(opened).await?;

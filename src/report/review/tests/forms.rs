@@ -259,8 +259,7 @@ fn configuration_errors_have_columns_in_every_format() {
         Diagnostic::error("S0301", "a plan is a name").with_label(span, "a number"),
         Diagnostic::warning("S0302", "nothing has a place"),
     ];
-    let problems =
-        ReviewDiagnostics { diagnostics: &diagnostics, units: &[], sources: &sources, root: &super::ROOT };
+    let problems = ReviewDiagnostics::new(&diagnostics, &sources, &super::ROOT);
     let log = parsed(&format("sarif").render_problems(&problems).unwrap());
     let results = log["runs"][0]["results"].as_array().unwrap();
     let found = results.iter().find(|result| result["ruleId"] == "S0301").unwrap();
