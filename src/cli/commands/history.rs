@@ -11,7 +11,8 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::ledger::state::run_details::{
-    self, BegunRequest, OutputRun, PolicyRun, RequestRun, ResourceResult, ResourceRun, RunValue,
+    self, BegunRequest, MAX_FULL_RUNS, OutputRun, PolicyRun, RequestRun, ResourceResult, ResourceRun,
+    RunValue,
 };
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, ResourceCounts, Run};
 use crate::model::address::Name;
@@ -51,7 +52,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) ->
     let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;
     let (runs, incidents, last) =
         ledger.map(|ledger| (ledger.history, ledger.incidents, ledger.last_run)).unwrap_or_default();
-    let mut runs: Vec<RunRecord> = runs.iter().rev().map(run_record).collect();
+    // The ledger keeps only the summaries of older runs.
+    let record =
+        |(age, run): (usize, &Run)| RunRecord { is_summary: age >= MAX_FULL_RUNS, ..run_record(run) };
+    let mut runs: Vec<RunRecord> = runs.iter().rev().enumerate().map(record).collect();
     let mut incidents: Vec<IncidentRecord> = incidents.iter().rev().map(incident_record).collect();
     if let Some(HistoryAction::Show { number }) = &args.show {
         let first = runs.last().map(|past| past.number);
@@ -125,7 +129,7 @@ fn run_record(run: &Run) -> RunRecord {
         tally: [done, failed, skipped, questions],
         approval: text(&run.origin.approval),
         common: text(&run.origin.common),
-        is_summary: run.is_summary,
+        is_summary: false,
         resources: run.resources.iter().map(resource_record).collect(),
         outputs: run.outputs.iter().map(output_record).collect(),
         begun: run.begun.iter().map(begun_record).collect(),

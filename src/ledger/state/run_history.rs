@@ -43,9 +43,6 @@ pub struct Run {
     /// The outputs that it changed; empty for a run that did not end, and for one of which only the summary is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<OutputRun>,
-    /// Whether only the summary is kept: the run is an older one, and there was more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_summary: bool,
     /// The requests that it began, in order, until its end is recorded; the first ones, if there were very many. Earlier
     /// versions did not record them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -215,8 +212,6 @@ pub(in crate::ledger) fn drop_old_details(history: &mut VecDeque<Run>) {
     for (age, run) in history.iter_mut().rev().enumerate() {
         kept += run.resources.len() + run.outputs.len() + run.begun.len();
         if age >= MAX_FULL_RUNS || (age > 0 && kept > MAX_KEPT_RESOURCES) {
-            run.is_summary |=
-                !(run.resources.is_empty() && run.outputs.is_empty() && run.policies.is_empty());
             run.resources = Vec::new();
             run.outputs = Vec::new();
             run.begun = Vec::new();
@@ -257,24 +252,4 @@ pub(in crate::ledger) fn number_runs(history: &mut VecDeque<Run>, last: u64) -> 
         before = run.number;
     }
     before.max(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ledger::state::run_details::RunValue;
-
-    #[test]
-    fn an_older_run_is_marked_where_details_are_dropped() {
-        let output = || OutputRun { name: "a".into(), before: RunValue::TooLong, after: RunValue::TooLong };
-        let run = |outputs: Vec<OutputRun>| Run { outputs, ..Run::default() };
-        let mut history: VecDeque<Run> = [run(vec![output()]), run(Vec::new())].into();
-        history.extend((0..MAX_FULL_RUNS).map(|_| run(vec![output()])));
-        drop_old_details(&mut history);
-        let marked: Vec<bool> = history.iter().take(3).map(|run| run.is_summary).collect();
-        assert_eq!(marked, [true, false, false]);
-        assert!(history[0].outputs.is_empty() && !history[2].outputs.is_empty());
-        drop_old_details(&mut history);
-        assert!(history[0].is_summary);
-    }
 }
