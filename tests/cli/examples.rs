@@ -92,7 +92,20 @@ fn a_fleet_of_ten_stacks_is_one_plan_and_one_apply() {
     case.ok("plan --all --exit-code").says(&["20 without changes"]);
     // A wider network of development reaches every stack that uses it, and nothing of production.
     case.edit("network/stead.yaml", "10.110.0.0/16", "10.111.0.0/16");
-    let plan = case.ok("plan --all --output json").json();
+    // The disks of the VMs in it are lost with them.
+    case.fails(4, "plan --all").says(&["holds_data", "--replace "]);
+    let help = case.fails(4, "plan --all --output json").json();
+    let blocks = help["units"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|unit| unit["plan"]["blocks"].as_array().unwrap());
+    let flags: String =
+        blocks.filter(|block| block["code"] == "holds_data").fold(String::new(), |flags, block| {
+            let (_, approval) = block["help"].as_str().unwrap().split_once("--replace ").unwrap();
+            flags + " --replace " + approval.trim_end_matches('.')
+        });
+    let plan = case.ok(&format!("plan --all{flags} --output json")).json();
     for unit in plan["units"].as_array().unwrap() {
         let is_dev = unit["environment"] == "dev";
         assert!(is_dev || unit["status"] == "unchanged", "{unit}");

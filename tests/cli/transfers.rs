@@ -394,14 +394,10 @@ fn an_interrupted_move_is_ended_by_the_next_apply_of_either_stack() {
             }
             // A plan has no lock, so it ends nothing, and changes nothing.
             if written < 3 {
-                stacks
-                    .exits(4, "shop", "plan --exit-code")
-                    .says(&["was interrupted", "stead apply ends it"]);
+                stacks.exits(4, "shop", "plan --exit-code").says(&["was interrupted", "apply ends it"]);
             }
             if (2..4).contains(&written) {
-                stacks
-                    .exits(4, "data", "plan --exit-code")
-                    .says(&["was interrupted", "stead apply ends it"]);
+                stacks.exits(4, "data", "plan --exit-code").says(&["was interrupted", "apply ends it"]);
             }
             let run = stacks.exits(0, first, "apply --yes --allow-deletes");
             if written == 3 {

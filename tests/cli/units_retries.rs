@@ -14,7 +14,8 @@ fn repository() -> Case {
 #[test]
 fn a_destroy_after_a_kill_opens_the_built_in_cloud_again() {
     let case = repository();
-    let cloud = Emulator::start(&case.path(".stead"), &["--fail", "DELETE *=delay-60000ms"]);
+    let cloud =
+        Emulator::start(&case.path(".stead"), &["--fail", "DELETE *=delay-60000ms", "--no-limiter"]);
     case.ok("apply --all --yes --cloud local");
     let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
     let destroy = format!("destroy --all --yes --confirm {root} --cloud local");

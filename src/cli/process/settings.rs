@@ -180,7 +180,8 @@ impl Settings {
     /// are about another ledger, or none.
     pub(in crate::cli) fn with_global_flags(&self, text: &str) -> String {
         LEDGER_COMMANDS.iter().fold(text.to_owned(), |text, command| {
-            text.replace(&format!("stead {command}"), &self.command_line(command))
+            let arguments = if command.ends_with(' ') { " " } else { "" };
+            text.replace(&format!("stead {command}"), &(self.command_line(command) + arguments))
         })
     }
 

@@ -291,12 +291,11 @@ async fn read_other_ledgers(
 async fn read_unlocked(one: &WorkspaceUnit) -> Result<Option<Ledger>, CliFailure> {
     let UnitName { stack, environment } = &one.unit.name;
     let with_errors;
-    let project = match &one.loaded {
-        Ok(project) => project,
-        Err(_) => {
-            with_errors = LoadedStack::without_resources(&one.settings, stack, environment)?;
-            &with_errors
-        }
+    let project = if let Ok(project) = &one.loaded {
+        project
+    } else {
+        with_errors = LoadedStack::without_resources(&one.settings, stack, environment)?;
+        &with_errors
     };
     let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
     Ok(ledger_io::inspect_ledger(project, &place).await?.found)

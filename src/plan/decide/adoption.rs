@@ -156,7 +156,7 @@ fn adoption_obstacle(
     (subject, address, id): (Option<&ResourceState<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
     if let Some(owned) = subject.and_then(ResourceState::owned_object) {
-        let help = "Forget that one first: `stead rm --keep`.".to_owned();
+        let help = format!("Forget that one first: `stead rm {address} --keep`.");
         return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
     }
     let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
@@ -168,7 +168,7 @@ fn adoption_obstacle(
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
     };
     if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
-        let help = "Two ledgers would manage the same object. Forget it there first: `stead rm --keep`, and apply.";
+        let help = "Two ledgers would manage the same object. Forget it in that stack first (`rm --keep`), and apply there.";
         return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
     }
     if is_leaving(subject.kind, object) {

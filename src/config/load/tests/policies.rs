@@ -150,7 +150,7 @@ fn a_stack_has_no_influence_on_the_policies_of_the_settings() {
     ];
     insta::assert_snapshot!(cases.join("\n"), @r#"
     S0295 3:11 a policy is wrong [2:11 the settings name this one] | The user's settings have a policy `heavy` already. | give it another name: both hold
-    S0295 2:11 a policy is wrong | A policy that the settings name cannot read `vars`: each stack sets its own. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    S0295 2:74 a policy is wrong | A policy that the settings name cannot read `vars`: each stack sets its own. | write the value itself; where it depends on the stack, compare `unit`, `stack` or `env`
     S0295 2:1 a policy is wrong | A file of policies that the settings name has only `policy`, not `vpc`. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     "#);
 }

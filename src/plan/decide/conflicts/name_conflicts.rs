@@ -86,8 +86,7 @@ pub(in crate::plan) fn block_name_conflicts(
         let text = format!("{there}, and is not in this stack's ledger.");
         if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
             let text = format!("{there}, and it belongs to {owner}.");
-            let help =
-                "Choose another name. To adopt it, forget it there first: stead rm --keep, and apply.";
+            let help = "Choose another name. To adopt it, forget it in that stack first (`rm --keep`), and apply there.";
             let span = want.setting.map(|setting| setting.span);
             blocks.add_for_subject(EXISTS, subject, span, text, help.to_owned());
             continue;
