@@ -3,7 +3,6 @@
 //! why they are not those that were written.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -148,11 +147,7 @@ fn manifest_path(settings: &Settings, directory: &Path) -> Result<PathBuf, CliFa
 /// Returns the failure for a directory without a manifest: what it is, and how a set is made.
 fn no_set(settings: &Settings, directory: &Path) -> CliFailure {
     let shown = stack_files::display_path(directory);
-    let names: Vec<String> = fs::read_dir(directory)
-        .map(|entries| {
-            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-        })
-        .unwrap_or_default();
+    let names = stack_files::entry_names(directory, |_| true).unwrap_or_default();
     let has = |test: &dyn Fn(&str) -> bool| names.iter().any(|name| test(name));
     let is_stack = has(&is_stack_file);
     let what = if is_stack {

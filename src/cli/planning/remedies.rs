@@ -16,6 +16,9 @@ const COMMANDS: &[&str] = &[
     "state",
 ];
 
+/// What closes a command or its sentence.
+const ENDS: [char; 6] = ['`', '.', ',', ';', ':', ')'];
+
 /// Gives the commands in the remedies of a plan the global flags of its stack.
 pub(in crate::cli) fn complete_commands(plan: &mut Plan, settings: &Settings) {
     for_each_remedy(plan, |help| add_global_flags(help, &settings.said));
@@ -48,7 +51,7 @@ fn for_each_remedy(plan: &mut Plan, complete: impl Fn(&str) -> String) {
 fn add_commands(help: &str, verb: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in help.split(' ') {
-        let is_flag = SINGLE_STACK_FLAGS.contains(&word.trim_end_matches(['`', '.', ',', ';', ':', ')']));
+        let is_flag = SINGLE_STACK_FLAGS.contains(&without_end(word));
         // The value of another flag of the same command is before it.
         let follows_flag = words.len() > 1 && words[words.len() - 2].starts_with("--");
         if is_flag && !follows_flag {
@@ -70,8 +73,7 @@ fn add_global_flags(help: &str, global_flags: &[String]) -> String {
     let mut completed: Vec<String> = Vec::with_capacity(words.len());
     let mut after_stead = false;
     for (position, word) in words.iter().enumerate() {
-        let is_command =
-            after_stead && COMMANDS.contains(&word.trim_end_matches(['`', '.', ',', ';', ':', ')']));
+        let is_command = after_stead && COMMANDS.contains(&without_end(word));
         after_stead = bare(word) == "stead";
         if is_command && !covers_all(&words[position..]) {
             let quote = opening(&completed.pop().unwrap_or_default()).to_owned();
@@ -88,9 +90,14 @@ fn add_global_flags(help: &str, global_flags: &[String]) -> String {
 
 /// Returns whether a command, of which these are the first and all later words of its text, covers all stacks.
 fn covers_all(words: &[&str]) -> bool {
-    let is_last = |word: &&str| word.ends_with(['`', '.', ',', ';', ':', ')']);
+    let is_last = |word: &&str| word.ends_with(ENDS);
     let end = words.iter().position(is_last).map_or(words.len(), |last| last + 1);
-    words[..end].iter().any(|word| word.trim_end_matches(['`', '.', ',', ';', ':', ')']) == "--all")
+    words[..end].iter().any(|word| without_end(word) == "--all")
+}
+
+/// Returns a word without what closes a command or its sentence.
+fn without_end(word: &str) -> &str {
+    word.trim_end_matches(ENDS)
 }
 
 /// Returns a word without an opening quote or parenthesis.

@@ -146,19 +146,22 @@ impl Exit {
         Self::Drift,
     ];
 
-    /// Returns the position of a code among those of many units, from 0 for the one that counts most. The code of a job
-    /// is that of no unit, so it counts as an error.
+    /// Returns the code as that of a unit: the code of a job is that of none, so it counts as an error.
+    const fn as_unit_code(self) -> Self {
+        if matches!(self, Self::Job(_)) { Self::Failed } else { self }
+    }
+
+    /// Returns the position of a code among those of many units, from 0 for the one that counts most.
     #[must_use]
     pub fn rank(self) -> usize {
-        let unit = if matches!(self, Self::Job(_)) { Self::Failed } else { self };
+        let unit = self.as_unit_code();
         Self::WORST_FIRST.iter().position(|known| *known == unit).unwrap_or(Self::WORST_FIRST.len())
     }
 
     /// Returns the exit code of a command over many units: the one that counts most; success without units.
     #[must_use]
     pub fn of_units(units: &[Self]) -> Self {
-        let worst = units.iter().copied().min_by_key(|exit| exit.rank()).unwrap_or(Self::Done);
-        if matches!(worst, Self::Job(_)) { Self::Failed } else { worst }
+        units.iter().map(|exit| exit.as_unit_code()).min_by_key(|exit| exit.rank()).unwrap_or(Self::Done)
     }
 
     /// Returns the exit code of an apply of many units: that a part was applied, if anything was and not everything is done;

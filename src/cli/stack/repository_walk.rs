@@ -81,7 +81,7 @@ fn read_stacks(settings: &Settings, root: &Path, found: Vec<(PathBuf, Option<Str
 /// Returns whether a directory, or one in it, has stack files. What cannot be listed has none.
 fn has_stack_files(directory: &Path) -> bool {
     let names = stack_files::entry_names(directory, |_| true).unwrap_or_default();
-    has_own_stack_files(directory) || names.iter().any(|name| has_own_stack_files(&directory.join(name)))
+    names.iter().any(|name| is_stack_file(name) || has_own_stack_files(&directory.join(name)))
 }
 
 /// Returns whether a directory itself has stack files. What cannot be listed has none.
@@ -176,11 +176,13 @@ impl RepositoryWalker {
 
     /// Returns whether a directory that is not searched is that of a stack with a ledger, and no other repository.
     fn is_applied_stack(&self, directory: &Path) -> bool {
+        // An ignored directory can have many entries, and most have no ledger: only those with one are listed.
+        if self.folder.list_below(&directory.join(".stead")).is_err() {
+            return false;
+        }
         let listed = self.folder.list_below(directory).unwrap_or_default();
-        let has = |wanted: &dyn Fn(&str) -> bool| {
-            listed.iter().any(|(name, _)| name.to_str().is_some_and(wanted))
-        };
-        has(&|name| name == ".stead") && has(&is_stack_file) && !has(&|name| name == ".git")
+        let mut names = listed.iter().filter_map(|(name, _)| name.to_str());
+        names.clone().any(is_stack_file) && !names.any(|name| name == ".git")
     }
 
     fn visit(&mut self, at: &Path, depth: usize) {

@@ -171,8 +171,8 @@ pub struct Change {
     pub effects: Vec<ChangeEffect>,
     /// The monthly price in USD, before and after the apply.
     pub cost: ChangeCost,
-    /// Affected resources: those that refer to it, and those whose objects do; sorted. The JSON key `hits` is
-    /// part of the format.
+    /// Affected resources, sorted: those whose block refers to this one, and those whose live object refers to its object.
+    /// The JSON key `hits` is part of the format.
     pub hits: Vec<Address>,
     /// The numbers of its steps in the plan, in the order of execution; empty where only the ledger changes.
     pub steps: Vec<usize>,
