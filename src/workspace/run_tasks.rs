@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::schedule::UnitSchedule;
 use super::unit::UnitName;
-use crate::ledger::runs::row::{NewTask, TaskPhase, TaskRow, TaskState};
+use crate::ledger::runs::row::{NewTask, TaskPhase, TaskRow, TaskState, UnitTasks};
 
 /// Returns the tasks of a schedule of which nothing was started. `order` has each unit after those that it waits for, so a task
 /// that can start earlier has a smaller number.
@@ -70,6 +70,21 @@ pub enum UnitState {
     Skipped,
 }
 
+/// Returns the state of a unit with these tasks; `partly` as for `unit_results`.
+#[must_use]
+pub fn unit_state(tasks: UnitTasks, partly: u8) -> UnitState {
+    match (tasks.changes, tasks.deletions) {
+        (TaskState::Waiting, _) => UnitState::Waiting,
+        (TaskState::Running, _) | (TaskState::Done, Some(TaskState::Running)) => UnitState::Running,
+        (TaskState::Done, Some(TaskState::Waiting)) => UnitState::Holding,
+        (TaskState::Done, None | Some(TaskState::Done)) => UnitState::Done,
+        (TaskState::Done, Some(TaskState::Failed | TaskState::Skipped)) => UnitState::Partly,
+        (TaskState::Failed, _) if tasks.exit == Some(partly) => UnitState::Partly,
+        (TaskState::Failed, _) => UnitState::Failed,
+        (TaskState::Skipped, _) => UnitState::Skipped,
+    }
+}
+
 /// Returns how the units of a run stand, by the number of their first task. `partly` is the exit code of a unit whose changes
 /// are made and whose deletions are not.
 #[must_use]
@@ -78,19 +93,11 @@ pub fn unit_results(tasks: &[TaskRow], partly: u8) -> Vec<UnitResult> {
     let deletions: BTreeMap<&str, &TaskRow> =
         of_phase(TaskPhase::Deletions).map(|row| (row.task.unit.as_str(), row)).collect();
     let result = |changes: &TaskRow| {
-        let last = deletions.get(changes.task.unit.as_str()).filter(|_| changes.state == TaskState::Done);
-        let is_last = last.is_some();
-        let row = last.copied().unwrap_or(changes);
-        let state = match (row.state, is_last) {
-            (TaskState::Waiting, false) => UnitState::Waiting,
-            (TaskState::Waiting, true) => UnitState::Holding,
-            (TaskState::Running, _) => UnitState::Running,
-            (TaskState::Done, _) => UnitState::Done,
-            (TaskState::Failed | TaskState::Skipped, true) => UnitState::Partly,
-            (TaskState::Failed, false) if row.exit == Some(partly) => UnitState::Partly,
-            (TaskState::Failed, false) => UnitState::Failed,
-            (TaskState::Skipped, false) => UnitState::Skipped,
-        };
+        let last = deletions.get(changes.task.unit.as_str()).copied();
+        let unit =
+            UnitTasks { changes: changes.state, exit: changes.exit, deletions: last.map(|row| row.state) };
+        let state = unit_state(unit, partly);
+        let row = last.filter(|_| changes.state == TaskState::Done).unwrap_or(changes);
         let exit = if state == UnitState::Partly { Some(partly) } else { row.exit };
         let worker = row.worker.clone().or_else(|| changes.worker.clone());
         UnitResult { unit: row.task.unit.clone(), state, exit, message: row.message.clone(), worker }
@@ -227,6 +234,13 @@ mod tests {
                 ("web/prod", UnitState::Skipped, Some(1)),
                 ("dns/prod", UnitState::Partly, Some(6)),
             ]
+        );
+        let unit =
+            UnitTasks { changes: TaskState::Done, exit: Some(0), deletions: Some(TaskState::Waiting) };
+        assert_eq!(
+            unit_state(unit, 6),
+            UnitState::Holding,
+            "one unit, not a task that is done and one that waits"
         );
     }
 }

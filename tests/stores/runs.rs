@@ -57,11 +57,13 @@ fn holder(name: &str) -> LeaseHolder {
 
 fn tasks(dice: &mut Dice) -> Vec<NewTask> {
     let count = 1 + dice.below(7);
+    let deletes: Vec<bool> = (0..count).map(|_| dice.below(4) == 0).collect();
     (0..count)
         .map(|number| NewTask {
             number: i32::try_from(number).unwrap(),
-            unit: format!("s{number}/prod"),
-            phase: if dice.below(4) == 0 { TaskPhase::Deletions } else { TaskPhase::Changes },
+            // The deletions of the unit before, if that task makes its changes.
+            unit: format!("s{}/prod", number - usize::from(number > 0 && deletes[number])),
+            phase: if deletes[number] { TaskPhase::Deletions } else { TaskPhase::Changes },
             needs: (0..number).filter(|_| dice.below(3) == 0).map(|n| i32::try_from(n).unwrap()).collect(),
         })
         .collect()
@@ -73,6 +75,14 @@ fn compared(run: Option<RunRow>) -> Option<String> {
         let RunRow { status, canceled, planner, ended, refused, message, facts, .. } = run;
         format!("{status} {canceled} {planner} {} {refused:?} {message} {facts}", ended.is_some())
     })
+}
+
+/// What the list of runs tells of one.
+async fn listed(board: &impl RunBoard, run: &str) -> Option<String> {
+    let all = board.list().await.unwrap();
+    let one = all.into_iter().find(|one| one.run.name == *run)?;
+    let workers: Vec<_> = one.workers.iter().map(|worker| (&worker.name, worker.vouched)).collect();
+    Some(format!("{} {:?} {workers:?}", one.run.status, one.units))
 }
 
 /// Does a random operation on a board; returns its result as text.
@@ -178,6 +188,11 @@ async fn agree(address: &str, seed: u64) {
             compared(real.run().await.unwrap()),
             compared(model.run().await.unwrap()),
             "seed {seed}"
+        );
+        assert_eq!(
+            listed(&real, &name).await,
+            listed(&model, &name).await,
+            "seed {seed}, step {round}: {step:?}"
         );
     }
     let texts = |events: Vec<stead::ledger::runs::row::RunEvent>| {

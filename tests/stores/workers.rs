@@ -148,6 +148,14 @@ fn survive_kills(team: &Team, count: usize, seed: u64) {
     let shown = team.json(&["runs", "show", "kills", "--output", "json"]);
     assert_eq!((&shown["status"], &shown["exit"]), (&"ended".into(), &0.into()), "{shown}");
     assert_eq!(shown["units"].as_array().unwrap().len(), count);
+    let dead =
+        shown["workers"].as_array().unwrap().iter().filter(|worker| worker["state"] == "dead").count();
+    assert!(dead > 0, "no worker was killed after it joined: {shown}");
+    let runs = team.json(&["runs", "--output", "json"]);
+    let listed = &runs["runs"][0];
+    let numbers = ["done", "waiting", "running", "failed", "workers"].map(|name| listed[name].as_u64());
+    let all = Some(u64::try_from(count).unwrap());
+    assert_eq!(numbers, [all, Some(0), Some(0), Some(0), Some(0)], "{runs}");
     team.check_complete(count);
 }
 

@@ -20,7 +20,7 @@ use crate::report::units::runs::{run_document, run_page, runs_document, runs_tab
 /// Command-line arguments of `stead runs`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead runs\n  stead runs show 4711\n  stead runs cancel 4711\n  stead runs dead 4711 5f0c2b1e\n\nThe runs are in the PostgreSQL database of STEAD_RUNS, else of the backend."
+    after_help = "Examples:\n  stead runs\n  stead runs show 4711\n  stead runs cancel 4711\n  stead runs dead 4711 5f0c2b1e\n\nThe numbers in the list are those of units, and of workers that are alive. The runs are in the PostgreSQL database of STEAD_RUNS, else of the backend."
 )]
 pub struct RunsArgs {
     /// What to do; without it, list the runs
@@ -79,7 +79,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &RunsArgs) -> Re
 
 async fn list_runs(session: &CommandContext) -> Result<Exit, CliFailure> {
     let board = open_board(&session.settings, &Name::new("list"))?;
-    let runs: Vec<_> = board.list().await?.iter().map(listed_run).collect();
+    let runs: Vec<_> = board.list().await?.iter().map(listed_run).collect::<Result<_, _>>()?;
     session.ui.write_result(&if session.ui.json {
         runs_document(&runs)
     } else {

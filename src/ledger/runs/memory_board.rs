@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::board::{BoardError, RunBoard, WORKER_SILENCE};
 use super::row::{
-    NewTask, RunEvent, RunIdentity, RunProgress, RunRow, RunStatus, RunSummary, TaskClaim, TaskCounts,
-    TaskEnd, TaskRow, TaskState, WorkerRow,
+    NewTask, RunEvent, RunIdentity, RunProgress, RunRow, RunStatus, RunSummary, TaskClaim, TaskEnd,
+    TaskPhase, TaskRow, TaskState, UnitTasks, WorkerRow,
 };
 use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::Name;
@@ -136,6 +136,16 @@ impl MemoryRows {
                 ended.insert(row.task.number);
             }
         }
+    }
+}
+
+fn worker_row((name, worker): (&String, &MemoryWorker), now: Duration) -> WorkerRow {
+    WorkerRow {
+        name: name.clone(),
+        holder: worker.holder.clone(),
+        seen: now.saturating_sub(worker.seen),
+        vouched: worker.vouched,
+        left: worker.left,
     }
 }
 
@@ -321,32 +331,33 @@ impl RunBoard for MemoryBoard {
 
     async fn workers(&self) -> Result<Vec<WorkerRow>, BoardError> {
         let (now, rows) = (self.0.now.get(), self.0.rows.borrow());
-        let worker = |(name, worker): (&String, &MemoryWorker)| WorkerRow {
-            name: name.clone(),
-            holder: worker.holder.clone(),
-            seen: now.saturating_sub(worker.seen),
-            vouched: worker.vouched,
-            left: worker.left,
-        };
-        Ok(rows.workers.iter().map(worker).collect())
+        Ok(rows.workers.iter().map(|worker| worker_row(worker, now)).collect())
     }
 
     async fn list(&self) -> Result<Vec<RunSummary>, BoardError> {
         let rows = self.0.rows.borrow();
-        let count = |wanted: &[TaskState]| {
-            rows.tasks.iter().filter(|task| wanted.contains(&task.row.state)).count()
+        let task = |unit: &str, phase: TaskPhase| {
+            let found =
+                rows.tasks.iter().find(|one| one.row.task.unit == unit && one.row.task.phase == phase);
+            found.map(|found| &found.row)
         };
-        let summary = |run: &RunRow| RunSummary {
-            run: run.clone(),
-            tasks: TaskCounts {
-                waiting: count(&[TaskState::Waiting]),
-                running: count(&[TaskState::Running]),
-                done: count(&[TaskState::Done]),
-                failed: count(&[TaskState::Failed, TaskState::Skipped]),
-            },
-            workers: rows.workers.values().filter(|worker| !worker.left).count(),
-        };
-        Ok(rows.run.iter().map(summary).collect())
+        let mut units: BTreeMap<UnitTasks, usize> = BTreeMap::new();
+        for unit in rows.tasks.iter().map(|one| &*one.row.task.unit).collect::<BTreeSet<&str>>() {
+            let Some(changes) = task(unit, TaskPhase::Changes) else { continue };
+            let deletions = task(unit, TaskPhase::Deletions).map(|row| row.state);
+            *units
+                .entry(UnitTasks { changes: changes.state, exit: changes.exit, deletions })
+                .or_default() += 1;
+        }
+        let now = self.0.now.get();
+        let workers: Vec<WorkerRow> = rows
+            .workers
+            .iter()
+            .map(|worker| worker_row(worker, now))
+            .filter(|worker| !worker.left)
+            .collect();
+        let summary = |run: &RunRow| RunSummary { run: run.clone(), units, workers };
+        Ok(rows.run.as_ref().map(summary).into_iter().collect())
     }
 
     async fn share_requests(&self, _: &str, _: &str, _: Duration) -> Result<u32, BoardError> {

@@ -1,6 +1,6 @@
 //! The rows of a run: its identity, its tasks, its workers, and what happened.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ pub enum TaskPhase {
 }
 
 /// Where a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum TaskState {
@@ -140,6 +140,9 @@ pub enum TaskState {
 }
 
 impl TaskState {
+    /// All states.
+    pub const ALL: [Self; 5] = [Self::Waiting, Self::Running, Self::Done, Self::Failed, Self::Skipped];
+
     /// Returns the name that is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -251,24 +254,21 @@ pub struct RunEvent {
 pub struct RunSummary {
     /// The run.
     pub run: RunRow,
-    /// Number of tasks by state.
-    pub tasks: TaskCounts,
-    /// Number of its workers that did not leave.
-    pub workers: usize,
+    /// Number of its units by the states of their tasks.
+    pub units: BTreeMap<UnitTasks, usize>,
+    /// Its workers that did not leave: they are alive, or died.
+    pub workers: Vec<WorkerRow>,
 }
 
-/// Numbers of tasks by state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct TaskCounts {
-    /// Tasks that wait.
-    pub waiting: usize,
-    /// Tasks that run.
-    pub running: usize,
-    /// Tasks that are done.
-    pub done: usize,
-    /// Tasks that failed or were skipped.
-    pub failed: usize,
+/// The states of the tasks of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitTasks {
+    /// State of its changes.
+    pub changes: TaskState,
+    /// Exit code of its changes; `None` until they ended.
+    pub exit: Option<u8>,
+    /// State of the deletions that wait for other units; `None` if it has none.
+    pub deletions: Option<TaskState>,
 }
 
 impl fmt::Display for RunStatus {

@@ -25,15 +25,15 @@ pub struct ListedRun {
     pub fingerprint: String,
     /// Commit of the configuration, if known.
     pub commit: Option<String>,
-    /// Number of tasks that wait. A unit whose deletions wait for other units is two tasks.
+    /// Number of units that wait, or whose deletions wait for other units.
     pub waiting: usize,
-    /// Number of tasks that run.
+    /// Number of units that a worker applies.
     pub running: usize,
-    /// Number of tasks that are done.
+    /// Number of units that are done.
     pub done: usize,
-    /// Number of tasks that failed or were skipped.
+    /// Number of units that are not done, or only partly, and will not be: they failed, were skipped, or are blocked.
     pub failed: usize,
-    /// Number of workers that did not leave.
+    /// Number of workers that neither left nor died.
     pub workers: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::ledger::stores::file::process;
 use crate::model::address::Name;
 use crate::model::live::snapshot::ObjectKey;
 use crate::report::units::runs::{ListedRun, RunEventRow, RunUnit, RunView, RunWorker};
-use crate::workspace::run_tasks::{UnitState, unit_results};
+use crate::workspace::run_tasks::{UnitState, unit_results, unit_state};
 
 /// Time without a sign of life after which a worker is shown as silent: several of its reports are missing.
 const SILENT: Duration = Duration::from_secs(20);
@@ -135,39 +135,51 @@ pub(in crate::cli) fn exit_of(code: u8) -> Exit {
     Exit::ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
 }
 
-fn run_worker(worker: &WorkerRow) -> RunWorker {
+/// Returns how a worker stands: `active`, `silent`, `dead` or `left`.
+fn worker_state(worker: &WorkerRow) -> &'static str {
     let is_dead = worker.vouched
         || worker.seen >= WORKER_SILENCE
         || worker.holder.process.as_ref().is_some_and(process::is_dead);
-    let state = match (worker.left, is_dead) {
+    match (worker.left, is_dead) {
         (true, _) => "left",
         (false, true) => "dead",
         (false, false) if worker.seen >= SILENT => "silent",
         (false, false) => "active",
-    };
+    }
+}
+
+fn run_worker(worker: &WorkerRow) -> RunWorker {
     RunWorker {
         worker: worker.name.clone(),
         who: worker.holder.who.clone(),
         process: worker.holder.process.as_ref().map(|process| process.id),
-        state: state.to_owned(),
+        state: worker_state(worker).to_owned(),
         seen_seconds: worker.seen.as_secs(),
     }
 }
 
 /// Returns a run for the list.
-pub(in crate::cli) fn listed_run(summary: &RunSummary) -> ListedRun {
-    let RunSummary { run, tasks, workers } = summary;
-    ListedRun {
+///
+/// # Errors
+/// When its row is damaged.
+pub(in crate::cli) fn listed_run(summary: &RunSummary) -> Result<ListedRun, CliFailure> {
+    let RunSummary { run, units, workers } = summary;
+    let count = |wanted: &[UnitState]| {
+        let states = units.iter().map(|(tasks, count)| (unit_state(*tasks, Exit::Partly.code()), count));
+        states.filter(|(state, _)| wanted.contains(state)).map(|(_, count)| count).sum::<usize>()
+    };
+    let failed = count(&[UnitState::Partly, UnitState::Failed, UnitState::Skipped]);
+    Ok(ListedRun {
         run: run.name.to_string(),
         status: run.status.to_string(),
         started: run.started,
         ended: run.ended,
         fingerprint: run.identity.fingerprint.clone(),
         commit: run.identity.commit.as_ref().map(ToString::to_string),
-        waiting: tasks.waiting,
-        running: tasks.running,
-        done: tasks.done,
-        failed: tasks.failed,
-        workers: *workers,
-    }
+        waiting: count(&[UnitState::Waiting, UnitState::Holding]),
+        running: count(&[UnitState::Running]),
+        done: count(&[UnitState::Done]),
+        failed: failed + parse_facts(run)?.blocked.len(),
+        workers: workers.iter().filter(|worker| worker_state(worker) != "dead").count(),
+    })
 }

@@ -1,6 +1,7 @@
 //! `PostgresRunBoard`: the rows of runs in a PostgreSQL database. Every operation is one statement that contains its whole
 //! condition, so a connection pooler may be used.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,8 +15,8 @@ use super::password;
 use super::run_tables::RunStatements;
 use crate::ledger::runs::board::{BoardError, RunBoard, WORKER_SILENCE};
 use crate::ledger::runs::row::{
-    NewTask, RunEvent, RunIdentity, RunProgress, RunRow, RunStatus, RunSummary, TaskClaim, TaskCounts,
-    TaskEnd, TaskPhase, TaskRow, TaskState, WorkerRow,
+    NewTask, RunEvent, RunIdentity, RunProgress, RunRow, RunStatus, RunSummary, TaskClaim, TaskEnd,
+    TaskPhase, TaskRow, TaskState, UnitTasks, WorkerRow,
 };
 use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::Name;
@@ -294,27 +295,23 @@ impl RunBoard for PostgresRunBoard {
     async fn list(&self) -> Result<Vec<RunSummary>, BoardError> {
         let action = "list the runs";
         let rows = self.read(&self.statements.runs, &[], 1 << 20, action).await?;
-        let counts = self.read(&self.statements.counts, &[], 1 << 20, action).await?;
-        let mut known = Vec::with_capacity(counts.len());
+        let counts = self.read(&self.statements.unit_counts, &[], 1 << 20, action).await?;
+        let present = self.read(&self.statements.present_workers, &[], 1 << 20, action).await?;
+        let mut units: BTreeMap<String, BTreeMap<UnitTasks, usize>> = BTreeMap::new();
         for row in &counts {
-            let number = |name: &str| {
-                let number: i64 = column(row, name, action)?;
-                usize::try_from(number).map_err(|_| damage(action, "a number is negative"))
-            };
-            let tasks = TaskCounts {
-                waiting: number("waiting")?,
-                running: number("running")?,
-                done: number("done")?,
-                failed: number("failed")?,
-            };
-            known.push((column::<String>(row, "run", action)?, tasks, number("workers")?));
+            let count: i64 = column(row, "units", action)?;
+            let count = usize::try_from(count).map_err(|_| damage(action, "a number is negative"))?;
+            units.entry(column(row, "run", action)?).or_default().insert(unit_tasks(row, action)?, count);
+        }
+        let mut workers: BTreeMap<String, Vec<WorkerRow>> = BTreeMap::new();
+        for row in &present {
+            workers.entry(column(row, "run", action)?).or_default().push(worker_row(row, action)?);
         }
         let summary = |row: &Row| {
             let run = run_row(row, action)?;
-            let counted = known.iter().find(|(name, ..)| *name == *run.name);
-            let (tasks, workers) =
-                counted.map_or_else(Default::default, |(_, tasks, workers)| (*tasks, *workers));
-            Ok(RunSummary { run, tasks, workers })
+            let units = units.remove(run.name.as_str()).unwrap_or_default();
+            let workers = workers.remove(run.name.as_str()).unwrap_or_default();
+            Ok(RunSummary { run, units, workers })
         };
         rows.iter().map(summary).collect()
     }
@@ -416,9 +413,6 @@ fn claim_row(row: &Row, action: &'static str) -> Result<TaskClaim, BoardError> {
 }
 
 fn task_row(row: &Row, action: &'static str) -> Result<TaskRow, BoardError> {
-    let state = column::<&str>(row, "state", action)?;
-    let states =
-        [TaskState::Waiting, TaskState::Running, TaskState::Done, TaskState::Failed, TaskState::Skipped];
     Ok(TaskRow {
         task: NewTask {
             number: column(row, "number", action)?,
@@ -426,14 +420,25 @@ fn task_row(row: &Row, action: &'static str) -> Result<TaskRow, BoardError> {
             phase: task_phase(row, action)?,
             needs: column(row, "needs", action)?,
         },
-        state: states
-            .into_iter()
-            .find(|known| known.name() == state)
-            .ok_or_else(|| damage(action, "the state of a task is unknown"))?,
+        state: task_state(column(row, "state", action)?, action)?,
         worker: column(row, "worker", action)?,
         epoch: column(row, "epoch", action)?,
         exit: exit_code(column(row, "exit", action)?, action)?,
         message: column(row, "message", action)?,
+    })
+}
+
+fn task_state(name: &str, action: &'static str) -> Result<TaskState, BoardError> {
+    let known = TaskState::ALL.into_iter().find(|known| known.name() == name);
+    known.ok_or_else(|| damage(action, "the state of a task is unknown"))
+}
+
+fn unit_tasks(row: &Row, action: &'static str) -> Result<UnitTasks, BoardError> {
+    let deletions: Option<&str> = column(row, "deletions", action)?;
+    Ok(UnitTasks {
+        changes: task_state(column(row, "changes", action)?, action)?,
+        exit: exit_code(column(row, "exit", action)?, action)?,
+        deletions: deletions.map(|name| task_state(name, action)).transpose()?,
     })
 }
 

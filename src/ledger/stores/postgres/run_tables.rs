@@ -238,15 +238,20 @@ from {s}stead_run_tasks where run = $1 order by number";
 const SELECT_EVENTS: &str = "\
 select worker, event, extract(epoch from at)::float8 as at from {s}stead_run_events where run = $1 order by number";
 
-const SELECT_COUNTS: &str = "\
-select r.run, (
-    select count(*) from {s}stead_run_workers as w where w.run = r.run and not w.has_left) as workers,
-  count(*) filter (where t.state = 'waiting') as waiting,
-  count(*) filter (where t.state = 'running') as running,
-  count(*) filter (where t.state = 'done') as done,
-  count(*) filter (where t.state in ('failed', 'skipped')) as failed
-from {s}stead_runs as r left join {s}stead_run_tasks as t on t.run = r.run
-group by r.run, r.started order by r.started desc limit 100";
+/// Counts the units of the newest runs by the states of their tasks.
+const COUNT_UNITS: &str = "\
+select c.run, c.state as changes, c.exit, d.state as deletions, count(*) as units
+from (select run from {s}stead_runs order by started desc limit 100) as r
+join {s}stead_run_tasks as c on c.run = r.run and c.phase = 'changes'
+left join {s}stead_run_tasks as d on d.run = c.run and d.unit = c.unit and d.phase = 'deletions'
+group by c.run, c.state, c.exit, d.state";
+
+/// Reads the workers of the newest runs that did not leave.
+const SELECT_PRESENT_WORKERS: &str = "\
+select w.run, worker, holder, vouched, has_left, extract(epoch from clock_timestamp() - seen)::float8 as age
+from (select run from {s}stead_runs order by started desc limit 100) as r
+join {s}stead_run_workers as w on w.run = r.run
+where not has_left order by worker";
 
 /// Records that a machine sends requests with a key, and counts the machines that do.
 const SHARE_REQUESTS: &str = "\
@@ -272,8 +277,10 @@ pub(super) struct RunStatements {
     pub run: String,
     /// Lists the runs, the newest first; no parameter.
     pub runs: String,
-    /// Counts the tasks and workers of the runs; no parameter.
-    pub counts: String,
+    /// Counts the units of the runs by the states of their tasks; no parameter.
+    pub unit_counts: String,
+    /// Reads the workers of the runs that did not leave; no parameter.
+    pub present_workers: String,
     /// `$2` worker, `$3` holder.
     pub register: String,
     /// `$2` worker, `$3` the planner before, `$4` whether it is proven dead, `$5` seconds of silence.
@@ -333,7 +340,8 @@ impl RunStatements {
             begin: of(INSERT_RUN),
             run: of(&format!("{RUN_COLUMNS} from {{s}}stead_runs where run = $1")),
             runs: of(&format!("{RUN_COLUMNS} from {{s}}stead_runs order by started desc limit 100")),
-            counts: of(SELECT_COUNTS),
+            unit_counts: of(COUNT_UNITS),
+            present_workers: of(SELECT_PRESENT_WORKERS),
             register: of(INSERT_WORKER),
             take_planning: of(UPDATE_PLANNER),
             put_plan: of(UPSERT_PLAN),
