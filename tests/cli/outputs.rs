@@ -416,3 +416,46 @@ fn documents_have_no_fingerprints_of_what_a_secret_is_computed_from() {
     run("plan -o new.plan");
     run("show new.plan --against old.plan").says(&["url"]);
 }
+
+/// A recovery cannot depend on what is broken: of the files, the commands of the ledger need what names it.
+#[test]
+fn commands_of_the_ledger_need_no_values_and_no_valid_configuration() {
+    let text = "stead: 1\nstack: net\nenvironments: { prod: {}, dev: {} }\nvars: { size: { type: int }, key: { type: secret } }\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs: { label: blue, size: $vars.size }\n";
+    let case = Case::new().file("stead.yaml", text).emulator();
+    let applied =
+        case.command("-e prod apply --yes --var size=3").env("STEAD_VAR_key", "k3y-of-a-test").output();
+    assert!(applied.as_ref().unwrap().status.success(), "{applied:?}");
+    let checked = |about: &str| {
+        case.ok("-e prod output").says(&["label  blue", "size   3"]);
+        assert_eq!(case.ok("-e prod output label --raw").stdout, "blue", "{about}");
+        case.ok("-e prod history").says(&["done"]);
+        case.ok("-e prod history show --output json").says(&["\"stack\": \"net\"", "\"env\": \"prod\""]);
+        case.ok("-e prod state list").says(&["vpc.main"]);
+        case.ok("-e prod state verify").says(&["intact"]);
+        case.ok("-e prod state pull").says(&["\"vpc.main\""]);
+        case.ok("-e prod lock status").says(&["is free"]);
+        case.fails(1, "-e prod output lable").says(&["Did you mean `label`?"]);
+        case.fails(1, "-e dev output").says(&["net/dev has no recorded outputs"]);
+    };
+    checked("variables without values");
+    case.edit("stead.yaml", "cidr: 10.1.0.0/16", "cidr: 10.1.0.0/99, plan: [$vm.none]");
+    case.fails(1, "-e prod plan --var size=3").says(&["error"]);
+    checked("a configuration with errors");
+    case.fails(1, "output").says(&["no environment is chosen", "stead.yaml:3"]);
+    case.fails(1, "-e prdo history").says(&["did you mean `prod`?"]);
+    case.write("stead.yaml", "stead: 1\nstack: [\n");
+    case.fails(1, "-e prod output").says(&["error", "stead.yaml:2"]);
+}
+
+#[test]
+fn outputs_of_units_with_errors_and_of_removed_ones_are_printed() {
+    let case = repository();
+    case.edit("app/stead.yaml", "cidr: 10.98.0.0/16", "cidr: 10.98.0.0/99");
+    case.fails(1, "plan --all").says(&["app/default"]);
+    let printed = case.ok("output --all --output json").json();
+    assert_eq!(printed["summary"], json!({"units": 2, "failed": 0, "outputs": 5}));
+    case.write("app/stead.yaml", "");
+    case.ok("stacks").says(&["app/default"]);
+    case.ok("output --all").says(&["app/default", "  seen  blue"]);
+    case.ok("output seen --all --stacks app/default").says(&["seen  blue"]);
+}

@@ -1,4 +1,5 @@
-//! `stead history`: lists past applies, and events of the ledger itself, the latest first. Reads the ledger only.
+//! `stead history`: lists past applies, and events of the ledger itself, the latest first. Reads the ledger only; of the
+//! stack's files what names it.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::ledger::state::run_details::{
     self, BegunRequest, MAX_FULL_RUNS, OutputRun, PolicyRun, RequestRun, ResourceResult, ResourceRun,
     RunValue,
@@ -46,10 +48,10 @@ pub enum HistoryAction {
 /// Lists past applies, or shows one.
 ///
 /// # Errors
-/// When the stack has errors, the ledger cannot be read, or there is no such apply. No ledger is an empty history.
+/// When the name or the environment of the stack is not known, the ledger cannot be read, or there is no such apply. No ledger is an empty history.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) -> Result<Exit, CliFailure> {
-    let project = session.open()?;
-    let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;
+    let unit = UnitHeader::read(&session.settings)?;
+    let ledger = ledger_io::find_ledger(&unit, &unit.ledger_location()?).await?;
     let (runs, incidents, last) =
         ledger.map(|ledger| (ledger.history, ledger.incidents, ledger.last_run)).unwrap_or_default();
     // The ledger keeps only the summaries of older runs.
@@ -66,14 +68,14 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) ->
         }
         incidents.clear();
     }
-    let (stack, style) = (&project.stack, session.ui.style);
+    let style = session.ui.style;
     session.ui.write_result(&if session.ui.json {
         let shown = (&*runs, args.show.is_some());
-        json::history_document(&stack.name, &stack.environment.name, shown, &incidents)
+        json::history_document(&unit.stack, &unit.environment, shown, &incidents)
     } else if args.show.is_some() {
         runs.iter().map(|past| history::run_page(past, style)).collect()
     } else {
-        let hint = ledger_settings::built_in_hint(&session.settings, &stack.environment.name);
+        let hint = ledger_settings::built_in_hint(&session.settings, &unit.environment);
         let nothing = match hint {
             Some(hint) => format!("Nothing was applied yet. {hint}"),
             None => "Nothing was applied yet.".to_owned(),

@@ -11,7 +11,7 @@ use crate::cli::ledger::ledger_io::{self, LedgerOpenOptions};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::stores::any_store;
 use crate::ledger::stores::file::process;
@@ -57,22 +57,22 @@ pub struct LockBreakArgs {
 /// Shows or breaks the lock. `status` returns `Exit::Locked` if another process holds it.
 ///
 /// # Errors
-/// When the stack has errors, the backend cannot be used, or the lock to break is that of a local directory.
+/// When the name or the environment of the stack is not known, the backend cannot be used, or the lock to break is that of a local directory.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &LockArgs) -> Result<Exit, CliFailure> {
-    let project = session.open()?;
-    let place = session.ledger_location(&project)?;
+    let unit = UnitHeader::read(&session.settings)?;
+    let place = unit.ledger_location()?;
     match &args.action {
-        LockAction::Status => show_lock_status(session, &project, &place).await,
-        LockAction::Break(args) => break_lock(session, args, &project, &place).await,
+        LockAction::Status => show_lock_status(session, &unit, &place).await,
+        LockAction::Break(args) => break_lock(session, args, &unit, &place).await,
     }
 }
 
 async fn show_lock_status(
     session: &CommandContext,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    let held = read_lock(session, project, place).await?;
+    let held = read_lock(session, unit, place).await?;
     let holder = held.as_ref().map(to_lock_holder);
     let place = place.to_string();
     session.ui.write_result(&if session.ui.json {
@@ -87,10 +87,10 @@ async fn show_lock_status(
 async fn break_lock(
     session: &CommandContext,
     args: &LockBreakArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    let held = read_lock(session, project, place).await?;
+    let held = read_lock(session, unit, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
         session.ui.report_done("The lock blocks no run: nothing was broken.");
         return Ok(Exit::Done);
@@ -111,9 +111,9 @@ async fn break_lock(
         return Ok(Exit::Failed);
     }
     let effect = TimingBounds::default().effect;
-    let identity = ledger_io::new_identity(project);
+    let identity = ledger_io::new_identity(unit);
     let terms = LedgerOpenOptions { identity: &identity, effect, force: Some(&args.reason), vouched: &[] };
-    let key = open::key_as_found(project, place).await?;
+    let key = open::key_as_found(unit, place).await?;
     // Opening the ledger with a reason takes the lock away from its holder and records the incident.
     ledger_io::close_ledger(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.report_done("The lock is broken; the history keeps the reason.");
@@ -127,11 +127,10 @@ async fn break_lock(
 /// When the backend cannot be read.
 pub(super) async fn read_lock(
     session: &CommandContext,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Option<LeaseInfo>, CliFailure> {
-    let stack = &project.stack;
-    let identity = LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name);
+    let identity = LedgerIdentity::new_placeholder(&unit.stack, &unit.environment);
     let holder = ledger_io::lock_holder(&session.who);
     let options = OpenOptions::new(&identity, holder, TimingBounds::default().effect);
     let options = OpenOptions { is_dead: &process::is_dead, ..options };

@@ -11,7 +11,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::CloudEndpoint;
-use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::{LedgerLocation, describe_location_choice};
@@ -41,7 +41,7 @@ pub struct StateMigrateArgs {
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateMigrateArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     from: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     if session.settings.cloud == CloudEndpoint::Local {
@@ -51,15 +51,15 @@ pub(super) async fn run(
         )
         .help("Leave out --cloud local to move the ledger of a real account."));
     }
-    let to = ledger_settings::parse_location(&args.to, &project.stack.name)?;
+    let to = ledger_settings::parse_location(&args.to, &unit.stack)?;
     if to == *from {
         return Err(CliFailure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
     }
     // A ledger that was moved to `to` by an interrupted run is an error of the read, and the success of this one.
-    match ledger_io::find_ledger(project, from).await {
+    match ledger_io::find_ledger(unit, from).await {
         Ok(Some(_)) => {}
         Err(failure) if failure.moved.as_deref() == Some(to.to_string().as_str()) => {
-            return confirm_migrated(session, project, &to).await;
+            return confirm_migrated(session, unit, &to).await;
         }
         Err(failure) => return Err(failure),
         Ok(None) => {
@@ -76,24 +76,24 @@ pub(super) async fn run(
     if !session.ui.confirm_action(args.yes, "Move it?").await? {
         return Ok(Exit::Failed);
     }
-    let old = open_ledger_at(session, from, None, project).await?;
-    let done = match ledger_io::check_unrolled(project, from, &old) {
-        Ok(()) => Box::pin(under_both(session, args, project, &old, (from, &to))).await,
+    let old = open_ledger_at(session, from, None, unit).await?;
+    let done = match ledger_io::check_unrolled(unit, from, &old) {
+        Ok(()) => Box::pin(under_both(session, args, unit, &old, (from, &to))).await,
         Err(failure) => Err(failure),
     };
     ledger_io::close_after(old, done).await?;
     session.ui.report_done(&format!("The ledger is at {to} now."));
-    tell_next(session, project, &to);
+    tell_next(session, unit, &to);
     Ok(Exit::Done)
 }
 
 /// Reports a migration that an earlier run completed without being able to report it; checks that the ledger exists.
 async fn confirm_migrated(
     session: &CommandContext,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     to: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    if ledger_io::find_ledger(project, to).await?.is_none() {
+    if ledger_io::find_ledger(unit, to).await?.is_none() {
         return Err(CliFailure::new(
             Exit::Failed,
             format!("the ledger was moved to {to}, but does not exist there"),
@@ -101,12 +101,12 @@ async fn confirm_migrated(
         .help("Somebody deleted it there: push a copy, or stead recover."));
     }
     session.ui.report_done(&format!("The ledger is at {to} already."));
-    tell_next(session, project, to);
+    tell_next(session, unit, to);
     Ok(Exit::Done)
 }
 
-fn tell_next(session: &CommandContext, project: &LoadedStack, to: &LedgerLocation) {
-    let setting = ledger_settings::backend_setting(to, &project.stack.name);
+fn tell_next(session: &CommandContext, unit: &UnitHeader<'_>, to: &LedgerLocation) {
+    let setting = ledger_settings::backend_setting(to, &unit.stack);
     let text = format!("From now on, everyone who applies this stack sets STEAD_BACKEND to {setting}.");
     session.ui.write_message(&text);
 }
@@ -117,9 +117,9 @@ async fn open_ledger_at(
     session: &CommandContext,
     place: &LedgerLocation,
     ledger: Option<&Ledger>,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
 ) -> Result<CommandJournal, CliFailure> {
-    let fresh = ledger_io::new_identity(project);
+    let fresh = ledger_io::new_identity(unit);
     let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
     let terms =
         LedgerOpenOptions { identity, effect: TimingBounds::default().effect, force: None, vouched: &[] };
@@ -130,16 +130,16 @@ async fn open_ledger_at(
 async fn under_both(
     session: &CommandContext,
     args: &StateMigrateArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     old: &CommandJournal,
     (from, to): (&LedgerLocation, &LedgerLocation),
 ) -> Result<(), CliFailure> {
     let ledger = old.ledger().clone();
-    let new = open_ledger_at(session, to, Some(&ledger), project).await?;
+    let new = open_ledger_at(session, to, Some(&ledger), unit).await?;
     let moved = async {
         copy_ledger(session, args, &new, &ledger, to).await?;
         // A backend that loses a write must be noticed while the old ledger is still valid.
-        let read = ledger_io::find_ledger(project, to).await?;
+        let read = ledger_io::find_ledger(unit, to).await?;
         if !read.is_some_and(|read| same_content(&read, &ledger)) {
             return Err(CliFailure::new(
                 Exit::Failed,
@@ -152,8 +152,8 @@ async fn under_both(
     let done = ledger_io::while_kept(&new, Box::pin(ledger_io::while_kept(old, Box::pin(moved)))).await;
     if done.is_ok() {
         // A ledger that is restored at the old location is older than the record of the move, so the mark refuses it.
-        ledger_io::advance_marks(&ledger_io::high_water_marks(project, from)?, old);
-        ledger_io::advance_marks(&ledger_io::high_water_marks(project, to)?, &new);
+        ledger_io::advance_marks(&ledger_io::high_water_marks(unit, from)?, old);
+        ledger_io::advance_marks(&ledger_io::high_water_marks(unit, to)?, &new);
     }
     ledger_io::close_after(new, done).await
 }

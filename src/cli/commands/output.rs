@@ -1,5 +1,5 @@
 //! `stead output`: prints the outputs that the last apply recorded, from the ledger alone. In: the ledger of a stack, or of
-//! the selected units. Out: text, a document, or one value as it is. Sends no request; the text of a secret is printed only
+//! the selected units; of the files only what names it. Out: text, a document, or one value as it is. Sends no request; the text of a secret is printed only
 //! with `--show`, and only if the ledger keeps it.
 
 mod all;
@@ -11,12 +11,12 @@ use clap::Args;
 pub(in crate::cli) use self::document::OutputsDocument;
 #[cfg(test)]
 pub(in crate::cli) use self::document::OutputsSummary;
-use self::recorded::{OutputQuery, add_outputs, display_text, raw_text, recorded_outputs};
+use self::recorded::{OutputQuery, add_outputs, display_text, raw_text, read_outputs};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::model::address::Name;
 use crate::report::json;
 use crate::report::text::page::{TextLine, TextPage};
@@ -25,7 +25,7 @@ use crate::report::text::style::TextStyle;
 /// Command-line arguments of `stead output`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead output -e prod\n  stead output url\n  stead output url --raw | xargs curl\n  stead output --output json\n  stead output db_password --show --raw\n  stead output --all -e prod"
+    after_help = "Examples:\n  stead output -e prod\n  stead output url\n  stead output url --raw | xargs curl\n  stead output --output json\n  stead output db_password --show --raw\n  stead output --all -e prod\n\nIt reads the ledger alone: the rest of the configuration may be invalid, and variables need no values."
 )]
 pub struct OutputArgs {
     /// Only this output
@@ -45,7 +45,7 @@ pub struct OutputArgs {
 /// Prints the outputs of a stack, or one of them; with `--all`, those of the selected units.
 ///
 /// # Errors
-/// When the stack has errors or was never applied, the ledger cannot be read, there is no such output, or a secret one
+/// When the name or the environment of the stack is not known, it was never applied, the ledger cannot be read, there is no such output, or a secret one
 /// cannot be shown as requested.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &OutputArgs) -> Result<Exit, CliFailure> {
     let query = OutputQuery { name: args.name.clone(), show: args.show };
@@ -57,10 +57,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &OutputArgs) -> 
         return Err(CliFailure::new(Exit::Usage, "--raw and --output json exclude each other")
             .help("Leave one of them out: --raw writes a value as it is."));
     }
-    let project = session.open()?;
-    let place = session.ledger_location(&project)?;
-    let ledger = ledger_io::find_ledger(&project, &place).await?;
-    let recorded = recorded_outputs(&session.settings, &project.stack, ledger.as_ref(), &query)?;
+    let unit = UnitHeader::read(&session.settings)?;
+    let recorded = read_outputs(&unit, &query).await?;
     if args.raw {
         let text = recorded.outputs.iter().map(raw_text).collect::<Result<String, CliFailure>>()?;
         ui.write_result(&text);

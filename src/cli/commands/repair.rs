@@ -9,7 +9,7 @@ use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
 use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::invariants;
 use crate::ledger::integrity::repair::{PreparedRepair, RepairOptions};
@@ -36,11 +36,11 @@ pub struct StateRepairArgs {
 /// When it cannot be read at all.
 pub(super) async fn verify_ledger(
     session: &CommandContext,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    let mut checked = report_if_unproven(read_checked(project, place).await?);
-    let objection = if checked.flaws.is_empty() { unlike_last_time(project, place).await? } else { None };
+    let mut checked = report_if_unproven(read_checked(unit, place).await?);
+    let objection = if checked.flaws.is_empty() { unlike_last_time(unit, place).await? } else { None };
     if let Some(RollbackDetected { what, .. }) = objection {
         checked.flaws.push(LedgerFlaw { place: place.to_string(), reason: what.to_owned() });
     }
@@ -74,13 +74,13 @@ fn is_newer(checked: &LedgerCheckReport) -> bool {
 /// Returns the problem of an undamaged ledger that lacks the MACs, or is older, than this machine has seen. `None`
 /// if there is none, or this machine has seen no MACs on it.
 async fn unlike_last_time(
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Option<RollbackDetected>, CliFailure> {
-    if !ledger_io::high_water_marks(project, place)?.saw_macs(None)? {
+    if !ledger_io::high_water_marks(unit, place)?.saw_macs(None)? {
         return Ok(None);
     }
-    ledger_io::detect_rollback(project, place).await
+    ledger_io::detect_rollback(unit, place).await
 }
 
 /// Verifies all stored records of a ledger, and returns the findings. In a directory these are all damage; on a
@@ -89,13 +89,13 @@ async fn unlike_last_time(
 /// # Errors
 /// When it cannot be read at all, or lost its MACs.
 pub(super) async fn read_checked(
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<LedgerReadResult<LedgerCheckReport>, CliFailure> {
-    let environment = &project.stack.environment.name;
+    let environment = &unit.environment;
     if let LedgerLocation::Directory(directory) = place {
-        let key = open::seal_key(&project.settings)?;
-        let read = CommandStore::read(place, &project.stack.name, environment, key.as_ref()).await;
+        let key = open::seal_key(unit.settings)?;
+        let read = CommandStore::read(place, &unit.stack, environment, key.as_ref()).await;
         if let Err(error @ StoreError::Sealed(MacError::MissingMacs)) = read {
             // This error is not damage, so there is nothing to repair.
             return Err(error.into());
@@ -105,7 +105,7 @@ pub(super) async fn read_checked(
     }
     // Reading replays every record: it verifies the digest, the position in the chain, and
     // that the transition is legal.
-    let LedgerReadResult { found: ledger, unproven } = ledger_io::inspect_ledger(project, place).await?;
+    let LedgerReadResult { found: ledger, unproven } = ledger_io::inspect_ledger(unit, place).await?;
     let flaws = ledger.as_ref().map(invariants::find_contradictions).unwrap_or_default();
     let flaw = |reason| LedgerFlaw { place: place.to_string(), reason };
     let found = LedgerCheckReport {
@@ -144,7 +144,7 @@ fn checked_report(report: VerificationReport, place: &LedgerLocation) -> LedgerC
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateRepairArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     let LedgerLocation::Directory(directory) = place else {
@@ -154,7 +154,7 @@ pub(super) async fn run(
         )
         .help("Restore a copy: stead state push FILE. Or restore the backend's own backup."));
     };
-    let checked = report_if_unproven(read_checked(project, place).await?);
+    let checked = report_if_unproven(read_checked(unit, place).await?);
     if checked.flaws.is_empty() {
         session.ui.report_done("The ledger is undamaged: nothing was changed.");
         return Ok(Exit::Done);
@@ -164,11 +164,11 @@ pub(super) async fn run(
             .help(UPGRADE)
             .help("Nothing was changed."));
     }
-    let (stack, key) = (&project.stack, open::seal_key(&session.settings)?);
+    let key = open::seal_key(&session.settings)?;
     let repair = PreparedRepair::prepare(&RepairOptions {
         directory,
-        stack: &stack.name,
-        environment: &stack.environment.name,
+        stack: &unit.stack,
+        environment: &unit.environment,
         who: &session.who,
         now: SystemClock.now(),
         seal: key.as_ref(),

@@ -14,7 +14,7 @@ use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::journal::error::{MacError, StoreError};
 use crate::ledger::journal::mac::MacKey;
@@ -45,7 +45,7 @@ const MAX_LISTED_OBJECTS: usize = 20;
 struct SealCommand<'a> {
     session: &'a CommandContext,
     args: &'a StateSealArgs,
-    project: &'a LoadedStack,
+    unit: &'a UnitHeader<'a>,
     place: &'a LedgerLocation,
     key: MacKey,
 }
@@ -58,14 +58,14 @@ struct SealCommand<'a> {
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateSealArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     let key = crate::cli::ledger::open::seal_key(&session.settings)?.ok_or_else(|| {
         CliFailure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it must name the file of the key")
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > ledger.key)")
     })?;
-    SealCommand { session, args, project, place, key }.run().await
+    SealCommand { session, args, unit, place, key }.run().await
 }
 
 impl SealCommand<'_> {
@@ -91,8 +91,8 @@ impl SealCommand<'_> {
 
     /// Reads the ledger with a key; `None` if it does not exist.
     async fn read(&self, key: &MacKey) -> Result<Option<Ledger>, StoreError> {
-        let stack = &self.project.stack;
-        CommandStore::read(self.place, &stack.name, &stack.environment.name, Some(key)).await
+        let unit = self.unit;
+        CommandStore::read(self.place, &unit.stack, &unit.environment, Some(key)).await
     }
 
     fn report_unchanged(&self, ledger: &Ledger) -> Exit {
@@ -138,7 +138,7 @@ impl SealCommand<'_> {
     }
 
     async fn open(&self, key: Option<&MacKey>) -> Result<CommandJournal, CliFailure> {
-        let identity = ledger_io::new_identity(self.project);
+        let identity = ledger_io::new_identity(self.unit);
         let terms = LedgerOpenOptions {
             identity: &identity,
             effect: TimingBounds::default().effect,
@@ -150,12 +150,12 @@ impl SealCommand<'_> {
 
     /// Returns the high-water marks of the ledger, as records with MACs under the key have them.
     fn marks(&self, key: MacKey) -> HighWaterMarkStore {
-        let stack = &self.project.stack;
+        let unit = self.unit;
         HighWaterMarkStore::new(
             &self.session.settings,
             Some(key),
             self.place,
-            (&stack.name, &stack.environment.name),
+            (&unit.stack, &unit.environment),
         )
     }
 
@@ -179,11 +179,9 @@ impl SealCommand<'_> {
 
     /// Returns the summary, escaped, by which a user can recognize a ledger that stead did not write.
     fn summary(&self, ledger: &Ledger, was: &str) -> String {
-        let stack = &self.project.stack;
-        let mut lines = vec![format!(
-            "The ledger of {}/{} at {} {was}.",
-            stack.name, stack.environment.name, self.place
-        )];
+        let unit = self.unit;
+        let mut lines =
+            vec![format!("The ledger of {}/{} at {} {was}.", unit.stack, unit.environment, self.place)];
         let applied = ledger.history.back().map_or_else(
             || "never applied".to_owned(),
             |run| format!("last applied {} by {}", run.at, escape::escape_line(&run.who)),

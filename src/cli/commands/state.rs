@@ -21,7 +21,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::output::Ui;
-use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::ledger::integrity::export;
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::replay::same_owner;
@@ -94,33 +94,33 @@ pub struct StatePushArgs {
 /// Runs a subcommand of `stead state`.
 ///
 /// # Errors
-/// When the stack has problems, the ledger cannot be read or written, or a copy is older than the ledger.
+/// When the name or the environment of the stack is not known, the ledger cannot be read or written, or a copy is older than the ledger.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &StateArgs) -> Result<Exit, CliFailure> {
     if let StateAction::AdoptDirectory(args) = &args.action {
         // The root of a repository does not need a stack of its own.
         return Box::pin(adopt_directory::run(session, args)).await;
     }
-    let project = session.open()?;
-    let place = session.ledger_location(&project)?;
+    let unit = UnitHeader::read(&session.settings)?;
+    let place = unit.ledger_location()?;
     match &args.action {
-        StateAction::List => list_entries(session, &project, &place).await,
-        StateAction::Pull(args) => pull_ledger(session, args, &project, &place).await,
-        StateAction::Push(args) => push_ledger(session, args, &project, &place).await,
-        StateAction::Migrate(args) => Box::pin(migrate::run(session, args, &project, &place)).await,
-        StateAction::Seal(args) => Box::pin(seal::run(session, args, &project, &place)).await,
+        StateAction::List => list_entries(session, &unit, &place).await,
+        StateAction::Pull(args) => pull_ledger(session, args, &unit, &place).await,
+        StateAction::Push(args) => push_ledger(session, args, &unit, &place).await,
+        StateAction::Migrate(args) => Box::pin(migrate::run(session, args, &unit, &place)).await,
+        StateAction::Seal(args) => Box::pin(seal::run(session, args, &unit, &place)).await,
         StateAction::AdoptDirectory(_) => Ok(Exit::Done),
-        StateAction::Verify => repair::verify_ledger(session, &project, &place).await,
-        StateAction::Repair(args) => repair::run(session, args, &project, &place).await,
+        StateAction::Verify => repair::verify_ledger(session, &unit, &place).await,
+        StateAction::Repair(args) => repair::run(session, args, &unit, &place).await,
     }
 }
 
 /// Lists the owned objects, deposed ones included, as the ledger records them; no ledger is an empty list.
 async fn list_entries(
     session: &CommandContext,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    let ledger = ledger_io::find_ledger(project, place).await?;
+    let ledger = ledger_io::find_ledger(unit, place).await?;
     let entries = ledger.map(|ledger| ledger.entries).unwrap_or_default();
     let mut rows = Vec::with_capacity(entries.len());
     for (address, entry) in &entries {
@@ -149,15 +149,14 @@ async fn list_entries(
 async fn pull_ledger(
     session: &CommandContext,
     args: &StatePullArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     let key = open::seal_key(&session.settings)?;
     // A ledger without MACs can be copied, too, for inspection or as a backup before `state seal`.
     let lenient = key.as_ref().map(MacKey::accepting_unsealed);
-    let stack = &project.stack;
-    let ledger = CommandStore::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
-    let hint = ledger_settings::built_in_hint(&session.settings, &stack.environment.name);
+    let ledger = CommandStore::read(place, &unit.stack, &unit.environment, lenient.as_ref()).await?;
+    let hint = ledger_settings::built_in_hint(&session.settings, &unit.environment);
     let ledger = ledger.ok_or_else(|| missing_ledger(place).help(hint.unwrap_or_default()))?;
     match (&key, &ledger.sealed) {
         (None, Some(_)) => Ui::write_error(&format!("warning: {}", ledger_io::UNPROVEN)),
@@ -186,7 +185,7 @@ async fn pull_ledger(
 async fn push_ledger(
     session: &CommandContext,
     args: &StatePushArgs,
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     let shown = stack_files::display_path(&args.file);
@@ -207,14 +206,13 @@ async fn push_ledger(
             .ui
             .write_message(&format!("warning: {shown} has no MAC: a change to it cannot be detected"));
     }
-    let stack = &project.stack;
     // A copy of another environment has the same resources, and would make this one delete or replace them.
-    same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
+    same_owner(&copy.identity.stack, &copy.identity.environment, &unit.stack, &unit.environment)?;
     let terms =
         // A missing ledger gets the identity of the copy, so that the fingerprints in it stay valid.
         LedgerOpenOptions { identity: &copy.identity, effect: TimingBounds::default().effect, force: None, vouched: &[] };
     let journal = ledger_io::open_at(&session.settings, &session.who, place, &terms).await?;
-    let marks = ledger_io::high_water_marks(project, place)?;
+    let marks = ledger_io::high_water_marks(unit, place)?;
     let done = replace_ledger(session, args, &journal, copy.clone(), &marks).await;
     ledger_io::close_after(journal, done).await
 }

@@ -17,6 +17,7 @@ use crate::cli::process::signals::{self, SignalOutcome};
 use crate::cli::service::command_client::CommandClock;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::handle::Journal;
@@ -55,11 +56,11 @@ pub(in crate::cli) struct LedgerOpenOptions<'a> {
 ///
 /// # Errors
 /// When it cannot be read, is damaged, or has no MACs although a key is configured.
-pub(in crate::cli) async fn find_ledger(
-    project: &LoadedStack,
+pub(in crate::cli) async fn find_ledger<'a>(
+    unit: impl Into<UnitHeader<'a>>,
     place: &LedgerLocation,
 ) -> Result<Option<Ledger>, CliFailure> {
-    let looked = inspect_ledger(project, place).await?;
+    let looked = inspect_ledger(unit, place).await?;
     looked.warn_if_unproven();
     Ok(looked.found)
 }
@@ -109,13 +110,13 @@ pub(in crate::cli) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDG
 ///
 /// # Errors
 /// When it cannot be read, is damaged, or has no MACs although a key is configured.
-pub(in crate::cli) async fn inspect_ledger(
-    project: &LoadedStack,
+pub(in crate::cli) async fn inspect_ledger<'a>(
+    unit: impl Into<UnitHeader<'a>>,
     place: &LedgerLocation,
 ) -> Result<LedgerReadResult<Option<Ledger>>, CliFailure> {
-    let stack = &project.stack;
-    let key = seal_key(&project.settings)?;
-    let found = CommandStore::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    let unit = unit.into();
+    let key = seal_key(unit.settings)?;
+    let found = CommandStore::read(place, &unit.stack, &unit.environment, key.as_ref()).await?;
     let unproven = key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some());
     Ok(LedgerReadResult { found, unproven })
 }
@@ -202,31 +203,26 @@ pub(in crate::cli) async fn read_for_plan(
 ///
 /// # Errors
 /// When the MAC key cannot be read.
-pub(in crate::cli) fn high_water_marks(
-    project: &LoadedStack,
+pub(in crate::cli) fn high_water_marks<'a>(
+    unit: impl Into<UnitHeader<'a>>,
     place: &LedgerLocation,
 ) -> Result<HighWaterMarkStore, CliFailure> {
-    let (settings, stack) = (&project.settings, &project.stack);
-    Ok(HighWaterMarkStore::new(
-        settings,
-        seal_key(settings)?,
-        place,
-        (&stack.name, &stack.environment.name),
-    ))
+    let UnitHeader { settings, stack, environment, .. } = unit.into();
+    Ok(HighWaterMarkStore::new(settings, seal_key(settings)?, place, (&stack, &environment)))
 }
 
 /// Returns the problem of a ledger that is older than this machine's high-water mark; `None` if there is none.
 ///
 /// # Errors
 /// When it cannot be read or is damaged, or a mark cannot be read.
-pub(in crate::cli) async fn detect_rollback(
-    project: &LoadedStack,
+pub(in crate::cli) async fn detect_rollback<'a>(
+    unit: impl Into<UnitHeader<'a>>,
     place: &LedgerLocation,
 ) -> Result<Option<RollbackDetected>, CliFailure> {
-    let (stack, key) = (&project.stack, seal_key(&project.settings)?);
-    let found =
-        CommandStore::read_with_trail(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
-    Ok(high_water_marks(project, place)?
+    let unit = unit.into();
+    let key = seal_key(unit.settings)?;
+    let found = CommandStore::read_with_trail(place, &unit.stack, &unit.environment, key.as_ref()).await?;
+    Ok(high_water_marks(unit, place)?
         .detect_rollback(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
 }
 
@@ -356,12 +352,12 @@ fn check_newest(
 ///
 /// # Errors
 /// When it is refused, or a mark cannot be read.
-pub(in crate::cli) fn check_unrolled(
-    project: &LoadedStack,
+pub(in crate::cli) fn check_unrolled<'a>(
+    unit: impl Into<UnitHeader<'a>>,
     place: &LedgerLocation,
     journal: &CommandJournal,
 ) -> Result<(), CliFailure> {
-    let (ledger, marks) = (journal.ledger(), high_water_marks(project, place)?);
+    let (ledger, marks) = (journal.ledger(), high_water_marks(unit, place)?);
     if ledger.sealed.is_none() {
         return Ok(());
     }
@@ -399,8 +395,9 @@ impl From<RollbackDetected> for CliFailure {
 }
 
 /// Returns a new identity for a stack's ledger, with a random lineage and fingerprint key.
-pub(in crate::cli) fn new_identity(project: &LoadedStack) -> LedgerIdentity {
-    LedgerIdentity::new_random(&project.stack.name, &project.stack.environment.name, &SystemRandom)
+pub(in crate::cli) fn new_identity<'a>(unit: impl Into<UnitHeader<'a>>) -> LedgerIdentity {
+    let unit = unit.into();
+    LedgerIdentity::new_random(&unit.stack, &unit.environment, &SystemRandom)
 }
 
 /// Returns this process as a lock holder; `who` is its actor. Each call is another holder.

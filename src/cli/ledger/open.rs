@@ -7,7 +7,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::service::command_client::CommandClock;
-use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::stores::any_store::AnyStore;
 use crate::ledger::stores::location::LedgerLocation;
@@ -29,12 +29,12 @@ pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<MacKey>, Cl
 /// # Errors
 /// When the key or the ledger cannot be read, or the ledger is damaged.
 pub(in crate::cli) async fn key_as_found(
-    project: &LoadedStack,
+    unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Option<MacKey>, CliFailure> {
-    let Some(key) = seal_key(&project.settings)? else { return Ok(None) };
-    let (stack, lenient) = (&project.stack, key.accepting_unsealed());
-    let found = CommandStore::read(place, &stack.name, &stack.environment.name, Some(&lenient)).await?;
+    let Some(key) = seal_key(unit.settings)? else { return Ok(None) };
+    let lenient = key.accepting_unsealed();
+    let found = CommandStore::read(place, &unit.stack, &unit.environment, Some(&lenient)).await?;
     Ok(found.is_none_or(|found| found.sealed.is_some() || found.is_blank()).then_some(key))
 }
 

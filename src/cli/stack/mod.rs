@@ -9,5 +9,6 @@ pub(super) mod secret_values;
 pub(super) mod sink_checks;
 pub(super) mod source_archives;
 pub(super) mod source_edits;
+pub(super) mod unit_header;
 pub(super) mod unit_profile;
 pub(super) mod unknown_addresses;

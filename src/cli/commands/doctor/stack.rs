@@ -153,7 +153,7 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
         }
         Err(failure) => return (failed(&failure), None),
     };
-    let flaws = match repair::read_checked(project, place).await {
+    let flaws = match repair::read_checked(&project.into(), place).await {
         Ok(checked) => checked.found.flaws,
         Err(failure) => return (failed(&failure), Some(found)),
     };
@@ -241,7 +241,7 @@ async fn check_lock_status(
         )
         .with_remedy("stead lock status");
     }
-    match lock::read_lock(session, project, place).await {
+    match lock::read_lock(session, &project.into(), place).await {
         Ok(None) => DoctorCheck::new_ok(NAME, "It is free."),
         Ok(Some(held)) => check_lock_holder(&held),
         Err(failure) => {

@@ -1,17 +1,16 @@
 //! `stead output --all`: the outputs of the selected units, by unit. The failure of a unit hides no other.
 
 use super::document::{OutputsDocument, OutputsSummary};
-use super::recorded::{OutputQuery, RecordedOutputs, add_outputs, recorded_outputs};
+use super::recorded::{OutputQuery, RecordedOutputs, add_outputs, read_outputs};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::ledger_settings;
-use crate::cli::workspace::loaded_unit::WorkspaceUnit;
+use crate::cli::stack::unit_header::UnitHeader;
+use crate::cli::workspace::loaded_unit::{WorkspaceUnit, loaded_stack};
 use crate::cli::workspace::review;
 use crate::cli::workspace::unit_outputs::{self, UnitOutput};
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
 use crate::report::json::ResultStatus;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::TextRole;
@@ -26,7 +25,13 @@ pub(super) async fn print_all(
     query: &OutputQuery,
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(units);
-    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
+    let opened = Workspace::open_with_removed(
+        &session.settings,
+        &session.unit_settings,
+        &selection,
+        RemovalRequest::default(),
+    );
+    let workspace = Box::pin(opened).await?;
     let mut results: Vec<UnitOutput<'_, RecordedOutputs>> =
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
     for (_, one) in workspace.selected_units() {
@@ -59,10 +64,9 @@ pub(super) async fn print_all(
     Ok(unit_outputs::exit_of(&results))
 }
 
-/// Reads the outputs of a unit from its ledger.
+/// Reads the outputs of a unit from its ledger, also if its configuration has errors.
 async fn unit_outputs_of(one: &WorkspaceUnit, query: &OutputQuery) -> Result<RecordedOutputs, CliFailure> {
-    let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
-    let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
-    let ledger = ledger_io::find_ledger(project, &place).await?;
-    recorded_outputs(&one.settings, &project.stack, ledger.as_ref(), query)
+    // A stack with errors may require a backend. Without one there is no other ledger that could be read for it.
+    let required = loaded_stack(one).is_some_and(|stack| stack.backend_required);
+    read_outputs(&UnitHeader::new(&one.settings, &one.unit.name, required), query).await
 }

@@ -1,13 +1,14 @@
 //! The outputs that a ledger has, as a command shows them. In: a ledger, and what is asked for. Out: outputs with the text of
 //! the secrets that are to be shown, or the reason why there are none.
 
+use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
-use crate::cli::process::settings::Settings;
 use crate::cli::secrets::identity;
 use crate::cli::secrets::kept_secrets::{self, Keyring};
-use crate::config::stack::model::Stack;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
@@ -43,20 +44,23 @@ pub(in crate::cli) struct RecordedOutputs {
     pub(in crate::cli) outputs: Vec<RecordedOutput>,
 }
 
-/// Returns the outputs that the last apply recorded, or the requested one; with the text of secrets if it is requested.
-pub(super) fn recorded_outputs(
-    settings: &Settings,
-    stack: &Stack,
-    ledger: Option<&Ledger>,
+/// Reads the outputs that the last apply of a unit recorded, or the requested one; with the text of secrets if it is requested.
+///
+/// # Errors
+/// When the unit was never applied, its ledger cannot be read, there is no such output, or the text of the requested one is not
+/// known.
+pub(super) async fn read_outputs(
+    unit: &UnitHeader<'_>,
     query: &OutputQuery,
 ) -> Result<RecordedOutputs, CliFailure> {
-    let recorded = ledger.and_then(|ledger| Some((ledger, ledger.outputs.as_ref()?)));
-    let Some((ledger, outputs)) = recorded else { return Err(never_applied(settings, stack)) };
+    let ledger = ledger_io::find_ledger(unit, &unit.ledger_location()?).await?;
+    let recorded = ledger.as_ref().and_then(|ledger| Some((ledger, ledger.outputs.as_ref()?)));
+    let Some((ledger, outputs)) = recorded else { return Err(never_applied(unit)) };
     if let Some(name) = query.name.as_ref().filter(|name| !outputs.contains_key(*name)) {
-        return Err(no_such_output(settings, stack, name, outputs.keys()));
+        return Err(no_such_output(unit, name, outputs.keys()));
     }
     let wanted = outputs.iter().filter(|(name, _)| query.name.as_ref().is_none_or(|only| only == *name));
-    let keyring = Keyring::new(settings);
+    let keyring = Keyring::new(unit.settings);
     let read = |(name, value): (&Name, &Value)| {
         let required = query.name.is_some();
         let text = match value {
@@ -71,7 +75,8 @@ pub(super) fn recorded_outputs(
     if outputs.iter().any(|output| output.text.is_some()) {
         kept_secrets::warn_unauthenticated(keyring.settings(), ledger);
     }
-    Ok(RecordedOutputs { stack: stack.name.clone(), environment: stack.environment.name.clone(), outputs })
+    let UnitHeader { stack, environment, .. } = unit.clone();
+    Ok(RecordedOutputs { stack, environment, outputs })
 }
 
 /// Returns the text of a secret output; `None` if the ledger does not keep it, unless it is `required`.
@@ -117,26 +122,25 @@ fn without_secrets(value: &Value) -> Value {
 }
 
 /// Returns the failure of a stack whose ledger has no outputs.
-fn never_applied(settings: &Settings, stack: &Stack) -> CliFailure {
-    let unit = format!("{}/{}", stack.name, stack.environment.name);
-    let hint = ledger_settings::built_in_hint(settings, &stack.environment.name);
-    let help = || format!("Apply it first: {}", settings.command_line("apply"));
-    CliFailure::new(Exit::Failed, format!("{unit} has no recorded outputs: it was never applied"))
+fn never_applied(unit: &UnitHeader<'_>) -> CliFailure {
+    let hint = ledger_settings::built_in_hint(unit.settings, &unit.environment);
+    let help = || format!("Apply it first: {}", unit.settings.command_line("apply"));
+    let name = unit.unit_name();
+    CliFailure::new(Exit::Failed, format!("{name} has no recorded outputs: it was never applied"))
         .help(hint.map_or_else(help, str::to_owned))
 }
 
 fn no_such_output<'n>(
-    settings: &Settings,
-    stack: &Stack,
+    unit: &UnitHeader<'_>,
     name: &Name,
     known: impl Iterator<Item = &'n Name> + Clone,
 ) -> CliFailure {
-    let unit = format!("{}/{}", stack.name, stack.environment.name);
-    let failure =
-        CliFailure::new(Exit::Failed, format!("the last apply of {unit} recorded no output `{name}`"));
-    if stack.outputs.contains_key(name) {
-        return failure
-            .help(format!("The configuration has it. Apply it: {}", settings.command_line("apply")));
+    let what = format!("the last apply of {} recorded no output `{name}`", unit.unit_name());
+    let failure = CliFailure::new(Exit::Failed, what);
+    // A configuration with errors may have it, too: that is not known.
+    if LoadedStack::open(unit.settings).is_ok_and(|project| project.stack.outputs.contains_key(name)) {
+        let apply = unit.settings.command_line("apply");
+        return failure.help(format!("The configuration has it. Apply it: {apply}"));
     }
     let names: Vec<&str> = known.map(Name::as_str).collect();
     match nearest_name(name, names.iter().copied()) {
