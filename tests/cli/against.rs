@@ -126,12 +126,69 @@ fn a_comment_without_digests_decides_nothing() {
     refused.says(&["first.md is a comment without digests", "fingerprint"]);
     case.edit("stead.yaml", "description: two", "description: one");
     case.ok(&format!("apply --expect {reviewed} --against first.md")).says(&["Applied"]);
-    // A plan of outputs alone has no changes.
-    case.edit("stead.yaml", "vpc:", "outputs: { greet: one }\nvpc:");
+}
+
+#[test]
+fn a_comment_names_the_outputs_that_differ() {
+    let case = applied();
+    case.edit("stead.yaml", "vpc:", "outputs: { greet: one, kept: same }\nvpc:");
     case.ok("plan --report md=second.md -o second.plan");
+    let markdown = fs::read_to_string(case.path("second.md")).unwrap();
+    assert!(markdown.contains("stead-digests") && !markdown.contains("no digests"), "{markdown}");
     let reviewed = fingerprint(&case);
     case.ok("show second.plan --against second.md").says(&["the plans decide the same"]);
+    case.edit("stead.yaml", "greet: one", "greet: two, more: 1");
+    let refused = case.fails(5, &format!("apply --expect {reviewed} --against second.md"));
+    refused.says(&["2 outputs decided differently", "output greet", "output more", "Nothing was sent"]);
+    assert!(!refused.all().contains("output kept"), "{}", refused.all());
+    case.ok("plan -o third.plan");
+    let document = case.ok("show third.plan --against second.md --output json").json();
+    assert_eq!((&document["same"], &document["resources"]), (&false.into(), &serde_json::json!([])));
+    let parts: Vec<&str> =
+        document["whole"].as_array().unwrap().iter().map(|part| part["part"].as_str().unwrap()).collect();
+    assert_eq!(parts, ["output greet", "output more"]);
+    case.edit("stead.yaml", "greet: two, more: 1", "greet: one");
     case.ok(&format!("apply --expect {reviewed} --against second.md"));
+}
+
+#[test]
+fn a_comment_of_many_units_names_the_outputs_of_each() {
+    let net = "stead: 1\nstack: net\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs: { label: blue }\n";
+    let app = "stead: 1\nstack: app\nstacks: { net: ../net }\nproject: { p: { name: p } }\noutputs: { seen: $stacks.net.label }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", net)
+        .file("app/stead.yaml", app)
+        .emulator();
+    let plan = |flags: &str| case.ok(&format!("plan --all --output json {flags}")).json();
+    let fingerprint = |document: &serde_json::Value| document["fingerprint"].as_str().unwrap().to_owned();
+    let first = fingerprint(&plan(""));
+    case.ok(&format!("apply --all --expect {first}"));
+    case.edit("net/stead.yaml", "label: blue", "label: green");
+    let reviewed = fingerprint(&plan("--report md=reviewed.md"));
+    case.edit("net/stead.yaml", "label: green", "label: red");
+    let refused = case.fails(5, &format!("apply --all --expect {reviewed} --against reviewed.md"));
+    refused.says(&["net/default  1 output decided differently", "output label"]);
+    refused.says(&["app/default  1 output decided differently", "output seen"]);
+    // An expression with the value that it had is no change of an output, but another plan.
+    case.edit("net/stead.yaml", "label: red", "label: \"${'gre' + 'en'}\"");
+    let run = case.run(&format!("apply --all --expect {reviewed} --against reviewed.md"));
+    assert!(run.code == 0 || run.all().contains("net/default"), "{}", run.all());
+}
+
+#[test]
+fn a_plan_that_is_blocked_since_its_review_says_what_differs() {
+    let case = applied();
+    case.edit("stead.yaml", "description: one", "description: two");
+    case.ok("plan -o old.plan --report md=reviewed.md");
+    let reviewed = fingerprint(&case);
+    case.edit("stead.yaml", "vpc:\n  main: { cidr: 10.0.0.0/16 }\n", "volume: { d: { size: 10 } }\n");
+    case.ok("apply --yes --target volume.d");
+    case.edit("stead.yaml", "volume: { d: { size: 10 } }\n", "");
+    let refused = case.fails(4, &format!("apply --expect {reviewed} --against reviewed.md"));
+    refused.says(&["resources decided differently", "volume.d", "vpc.main"]);
+    let refused = case.fails(4, &format!("apply --expect {reviewed} --against old.plan"));
+    refused.says(&["volume.d", "holds_data"]);
 }
 
 #[test]
@@ -143,7 +200,7 @@ fn plans_that_differ_in_an_output_are_not_the_same_for_a_comment() {
     case.edit("stead.yaml", "greet: one", "greet: two");
     case.ok("plan -o new.plan");
     let shown = case.ok("show new.plan --against old.md");
-    shown.says(&["no resource is known to be decided differently", "outputs, moves or options"]);
+    shown.says(&["1 output decided differently", "output greet"]);
     assert_eq!(case.ok("show new.plan --against old.md --output json").json()["same"], false);
     let shown =
         case.ok("show new.plan --against old.plan").says(&["output greet", "one", "two"]).stdout.clone();

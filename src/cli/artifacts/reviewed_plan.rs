@@ -19,6 +19,7 @@ use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
 use crate::report::{json, review, terminal};
+use crate::workspace::combined::has_work;
 use crate::workspace::fit::Misfit;
 
 /// How many blockers a refusal names before it counts the rest.
@@ -30,7 +31,7 @@ pub(in crate::cli) enum ReviewedPlans {
     /// Saved plans, by stack and environment.
     Saved(BTreeMap<String, SavedPlan>),
     /// A comment, with the fingerprint that it approves. Its digests are by stack and environment; `None` where it has
-    /// none: before the first apply, a ledger has no key, and a plan of outputs alone has no changes.
+    /// none: before the first apply, a ledger has no key.
     Comment {
         digests: Option<BTreeMap<String, ReviewedDigests>>,
         fingerprint: Option<String>,
@@ -128,7 +129,7 @@ impl ReviewedPlans {
                 // The fingerprint of a comment of many units is that of all of them together.
                 let is_same = match plans.len() {
                     1 => is_approved,
-                    _ => difference.addresses.is_empty() && difference.not_compared == 0,
+                    _ => digests.is_same_plan(later),
                 };
                 Ok(ReviewDifference::Addresses(difference, is_same))
             }
@@ -138,7 +139,7 @@ impl ReviewedPlans {
 
 fn no_digests(name: &str) -> CliFailure {
     CliFailure::new(Exit::Failed, format!("{name} is a comment without digests of its changes, so it names no differences"))
-        .help("A ledger has no key before the first apply, and a plan of outputs alone has no changes. Compare with a saved plan instead: stead plan -o FILE.")
+        .help("A ledger has no key before the first apply. Compare with a saved plan instead: stead plan -o FILE.")
 }
 
 /// Reads what `--against` names; `None` if it is not given.
@@ -159,14 +160,20 @@ pub(in crate::cli) fn show_review_difference<'p>(
     later: impl IntoIterator<Item = &'p Plan>,
 ) {
     let Some(reviewed) = reviewed else { return };
+    let mut is_shown = false;
     for plan in later {
         let title = plan_title(plan);
-        match reviewed.compare(plan, ("", STEAD_VERSION)) {
-            Ok(difference) if difference.is_same() => {}
-            Ok(difference) => ui.write_message(difference.to_page(&title, ui.style).trim_end()),
-            Err(_) if plan.changes.is_empty() => {}
-            Err(failure) => ui.write_message(&format!("{title}: {}", failure.message)),
-        }
+        let text = match reviewed.compare(plan, ("", STEAD_VERSION)) {
+            Ok(difference) if difference.is_same() => continue,
+            Ok(difference) => difference.to_page(&title, ui.style),
+            Err(_) if !has_work(plan) => continue,
+            Err(failure) => format!("{title}: {}", failure.message),
+        };
+        is_shown = true;
+        ui.write_message(text.trim_end());
+    }
+    if !is_shown {
+        ui.write_message("Each plan is one that was reviewed: the selection of units differs.");
     }
 }
 
@@ -203,7 +210,7 @@ pub(in crate::cli) fn refuse_blocked(plan: &Plan) -> CliFailure {
 }
 
 /// Says how a plan differs from the reviewed one, where both plans are known.
-fn show_plan_difference(ui: &Ui, (reviewed, later): (&Plan, &Plan)) {
+pub(in crate::cli) fn show_plan_difference(ui: &Ui, (reviewed, later): (&Plan, &Plan)) {
     let side = |plan| PlanSide { plan, ledger: "", stead_version: STEAD_VERSION };
     let difference = compare_plans(side(reviewed), side(later)).unwrap_or_default();
     if !difference.is_empty() {

@@ -1,6 +1,6 @@
 //! What a plan decides for each address, in a form for comparison: its change, its requests without their numbers, its
 //! blockers, policy results and ledger updates. In: a plan, and the ledger's key. Out: a text for each address, and short
-//! digests under the key. A digest may be published: without the key, no value in it can be guessed.
+//! digests under the key, also of the outputs that change. A digest may be published: without the key, no value in it can be guessed.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use super::fingerprint::{FingerprintChange, hashed_change, is_decided};
 use crate::model::address::{Address, Name};
 use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::plan::model::change::Plan;
+use crate::plan::model::output::PlannedOutput;
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// Length of a digest in hexadecimal digits. A wrong match in the comparison of one address has odds of 1 to 4 billion.
@@ -93,18 +94,46 @@ fn updated_addresses(update: &LedgerUpdate) -> Vec<&Address> {
     }
 }
 
-/// Returns a plan with a short digest of the decisions for each address; without any where there is no key yet.
+/// First part of the path under which the digest of an output stands; no kind has this name.
+const OUTPUTS: &str = "outputs";
+
+/// Returns the path under which the digest of an output stands.
+fn output_path(name: &Name) -> Option<Address> {
+    Address::parse(&format!("{OUTPUTS}.{name}")).ok()
+}
+
+/// Returns the name of the output whose digest stands under a path; `None` if it is that of a resource. In a module with the
+/// same name, paths are longer.
+fn output_of_path(path: &Address) -> Option<Name> {
+    let name = path.as_str().strip_prefix(OUTPUTS)?.strip_prefix('.')?;
+    (!name.contains('.')).then(|| Name::new(name))
+}
+
+/// Returns what the plan decides for the outputs that change, as JSON, by path.
+fn output_decisions(plan: &Plan) -> Vec<(Address, String)> {
+    let decision = |output: &PlannedOutput| {
+        let expression = plan.outputs.get(&output.name);
+        let text = serde_json::to_string(&(expression, &output.before, &output.after)).ok()?;
+        Some((output_path(&output.name)?, text))
+    };
+    plan.output_changes().filter_map(decision).collect()
+}
+
+/// Returns a plan with a short digest of the decisions for each address and each output that changes; without any where there
+/// is no key yet.
 #[must_use]
 pub fn with_change_digests(mut plan: Plan, key: &FingerprintKey) -> Plan {
-    let digest = |(address, text): (&Address, String)| {
+    let digest = |(address, text): (Address, String)| {
         let text = format!("stead change digest 1\n{address}\n{text}");
         let digest = Secret::new(text).fingerprint(key)?;
-        Some((address.clone(), Name::new(digest.get(..DIGEST_DIGITS)?)))
+        Some((address, Name::new(digest.get(..DIGEST_DIGITS)?)))
     };
     // A plan whose parts cannot be written has no fingerprint, and is blocked.
     let decisions =
         if key.is_none() { BTreeMap::new() } else { decisions_by_address(&plan).unwrap_or_default() };
-    let digests = decisions.into_iter().filter_map(digest).collect();
+    let of_resources = decisions.into_iter().map(|(address, text)| (address.clone(), text));
+    let of_outputs = if key.is_none() { Vec::new() } else { output_decisions(&plan) };
+    let digests = of_resources.chain(of_outputs).filter_map(digest).collect();
     plan.digests = digests;
     plan
 }
@@ -112,9 +141,12 @@ pub fn with_change_digests(mut plan: Plan, key: &FingerprintKey) -> Plan {
 /// The digests of a reviewed plan, as a comment carries them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReviewedDigests {
-    /// Number of addresses that the plan decides something for.
+    /// First digits of the plan's fingerprint: they tell plans apart, and approve nothing. `None` in a comment of an earlier
+    /// build.
+    pub fingerprint: Option<Name>,
+    /// Number of addresses and outputs that the plan decides something for.
     pub count: usize,
-    /// The digests that the comment had room for, by address.
+    /// The digests that the comment had room for, by address; of an output by `outputs.NAME`.
     pub digests: BTreeMap<Address, Name>,
 }
 
@@ -123,36 +155,61 @@ pub struct ReviewedDigests {
 pub struct DigestDifference {
     /// The addresses that are decided differently, or by only one of the plans; sorted.
     pub addresses: Vec<Address>,
-    /// Number of addresses that were not compared, because the comment had no room for their digests, or the later plan has
+    /// The outputs that are decided differently, or changed by only one of the plans; sorted.
+    pub outputs: Vec<Name>,
+    /// Number of addresses and outputs that were not compared, because the comment had no room for their digests, or the later plan has
     /// none.
     pub not_compared: usize,
 }
 
+impl DigestDifference {
+    /// Returns whether no difference was found, and nothing is left that was not compared.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.outputs.is_empty() && self.not_compared == 0
+    }
+}
+
 impl ReviewedDigests {
+    /// Returns whether a later plan is the reviewed one, as far as the comment tells.
+    #[must_use]
+    pub fn is_same_plan(&self, later: &Plan) -> bool {
+        match &self.fingerprint {
+            Some(digits) => later.fingerprint.starts_with(digits.as_str()),
+            None => self.compare(later).is_empty(),
+        }
+    }
+
     /// Compares the reviewed plan with a later one.
     #[must_use]
     pub fn compare(&self, later: &Plan) -> DigestDifference {
         let left_out = self.count.saturating_sub(self.digests.len());
-        if later.digests.is_empty() && !later.changes.is_empty() {
+        if later.digests.is_empty() && later.has_changes() {
+            let changes = later.changes.len() + later.output_changes().count();
             return DigestDifference {
-                addresses: Vec::new(),
-                not_compared: self.count.max(later.changes.len()),
+                not_compared: self.count.max(changes),
+                ..DigestDifference::default()
             };
         }
-        let mut found = DigestDifference { addresses: Vec::new(), not_compared: left_out };
-        let mut unknown = 0;
+        let (mut differing, mut unknown) = (Vec::new(), 0);
         for (address, digest) in &later.digests {
             match self.digests.get(address) {
                 Some(reviewed) if reviewed == digest => {}
                 // It is new, or one of those that were left out.
                 None if left_out > 0 => unknown += 1,
-                _ => found.addresses.push(address.clone()),
+                _ => differing.push(address),
             }
         }
-        found.not_compared = left_out.max(unknown);
-        let gone = self.digests.keys().filter(|address| !later.digests.contains_key(*address));
-        found.addresses.extend(gone.cloned());
-        found.addresses.sort();
+        differing.extend(self.digests.keys().filter(|address| !later.digests.contains_key(*address)));
+        differing.sort();
+        let mut found =
+            DigestDifference { not_compared: left_out.max(unknown), ..DigestDifference::default() };
+        for path in differing {
+            match output_of_path(path) {
+                Some(name) => found.outputs.push(name),
+                None => found.addresses.push(path.clone()),
+            }
+        }
         found
     }
 }

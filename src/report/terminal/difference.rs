@@ -37,21 +37,31 @@ pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyl
 #[must_use]
 pub fn digest_difference_page(title: &str, difference: &DigestDifference, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
-    let what = match difference.addresses.len() {
-        0 => "the plans differ, but no resource is known to be decided differently".to_owned(),
-        count => format!("{} decided differently", phrases::count_noun(count, "resource")),
+    let count = |count: usize, noun: &str| (count > 0).then(|| phrases::count_noun(count, noun));
+    let counts = [count(difference.addresses.len(), "resource"), count(difference.outputs.len(), "output")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let what = if counts.is_empty() {
+        "the plans differ, but no resource or output is known to be decided differently".to_owned()
+    } else {
+        format!("{} decided differently", counts.join(" and "))
     };
     page.add_line(title_line(title).push_text(format!("  {what}")));
     for address in &difference.addresses {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, address.as_str()));
     }
+    for name in &difference.outputs {
+        page.add_line(
+            TextLine::indent(2).push_text("output ").push_styled(TextRole::Strong, name.as_str()),
+        );
+    }
     if difference.not_compared > 0 {
-        let count = phrases::count_noun(difference.not_compared, "resource");
+        let count = phrases::count_noun(difference.not_compared, "decision");
         let text = format!("{count} not compared: the comment has no digest of them");
         page.add_line(TextLine::indent(2).push_styled(TextRole::Warning, text));
-    } else if difference.addresses.is_empty() {
+    } else if counts.is_empty() {
         page.add_line(
-            TextLine::indent(2).push_text("outputs, moves or options of the command line differ"),
+            TextLine::indent(2)
+                .push_text("expressions of outputs, moves, blockers of the whole plan or options differ"),
         );
     }
     page.add_line(TextLine::indent(2).push_styled(

@@ -192,7 +192,8 @@ fn compare(old: &Plan, new: &Plan) -> PlanDifference {
 }
 
 fn reviewed(plan: &Plan) -> ReviewedDigests {
-    ReviewedDigests { count: plan.digests.len(), digests: plan.digests.clone() }
+    let fingerprint = Some(plan.fingerprint[..8].into());
+    ReviewedDigests { fingerprint, count: plan.digests.len(), digests: plan.digests.clone() }
 }
 
 #[test]
@@ -246,6 +247,7 @@ fn the_comparison_names_what_was_changed() {
         assert_eq!(found.addresses, decided.iter().cloned().collect::<Vec<_>>(), "{seed} {made:?}");
         assert_eq!(found.not_compared, 0, "{seed}");
         assert_eq!(old.fingerprint == new.fingerprint, decided.is_empty(), "{seed} {made:?}");
+        assert_eq!(reviewed(&old).is_same_plan(&new), decided.is_empty(), "{seed} {made:?}");
     }
 }
 

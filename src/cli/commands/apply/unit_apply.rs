@@ -16,7 +16,9 @@ use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
-use crate::cli::artifacts::reviewed_plan::{refuse_blocked, refuse_misfit, refuse_stale};
+use crate::cli::artifacts::reviewed_plan::{
+    refuse_blocked, refuse_misfit, refuse_stale, show_plan_difference, show_review_difference,
+};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
@@ -175,6 +177,9 @@ impl<'a> ApplyCommand<'a> {
         }
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
+            if order.expected.as_ref().is_some_and(|expected| **expected != plan.fingerprint) {
+                show_review_difference(&session.ui, order.against, [&plan]);
+            }
             return Ok(Exit::Blocked);
         }
         if is_applied_already(session, order, &plan, &ledger)? {
@@ -275,6 +280,7 @@ impl<'a> ApplyCommand<'a> {
         };
         let is_new = |block: &&Blocker| !saved.plan.blocks.iter().any(|known| known.is_same(block));
         if let Some(block) = plan.blocks.iter().find(is_new) {
+            show_plan_difference(&session.ui, (&saved.plan, &plan));
             return Err(CliFailure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
                 .help(block.help.clone()));
         }

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::model::address::Address;
+use crate::model::values::value::Value;
 use crate::plan::artifact::change_digests::DigestDifference;
 use crate::plan::artifact::difference::{MovedSide, PartDifference, PlanDifference};
+use crate::plan::artifact::difference_part::DifferencePart;
 use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
@@ -21,7 +23,7 @@ pub struct PlanDifferenceDocument<'a> {
     resources: Vec<ResourceEntry<'a>>,
     /// What differs in the plans as a whole.
     whole: Vec<PartEntry<'a>>,
-    /// Number of addresses that were not compared: a comment has not the digests of all.
+    /// Number of addresses and outputs that were not compared: a comment has not the digests of all.
     not_compared: usize,
 }
 
@@ -41,11 +43,11 @@ struct ResourceEntry<'a> {
 struct PartEntry<'a> {
     /// The part, such as `action`, `price` or `size (planned)`.
     part: Cow<'static, str>,
-    /// Its value in the reviewed plan.
+    /// Its value in the reviewed plan; null where only a comment is compared.
     old: JsonValue<'a>,
-    /// Its value in the later plan.
+    /// Its value in the later plan; null where only a comment is compared.
     new: JsonValue<'a>,
-    /// What moved; several where the plans do not show which of them is the cause.
+    /// What moved; several where the plans do not show which of them is the cause. Empty where only a comment is compared.
     moved: &'a [MovedSide],
 }
 
@@ -81,12 +83,18 @@ pub fn difference_document(difference: &PlanDifference) -> String {
 pub fn digest_difference_document(difference: &DigestDifference, is_same: bool) -> String {
     let resources =
         difference.addresses.iter().map(|address| ResourceEntry { address, parts: Vec::new() }).collect();
+    let outputs = difference.outputs.iter().map(|name| PartEntry {
+        part: DifferencePart::Output(name.clone()).key(),
+        old: JsonValue(&Value::Null),
+        new: JsonValue(&Value::Null),
+        moved: &[],
+    });
     let not_compared = difference.not_compared;
     to_pretty(&PlanDifferenceDocument {
         schema_version: SCHEMA_VERSION,
         same: is_same,
         resources,
-        whole: Vec::new(),
+        whole: outputs.collect(),
         not_compared,
     })
 }

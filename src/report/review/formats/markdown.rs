@@ -42,10 +42,7 @@ const MAX_ALERTS: usize = 20;
 const MAX_ALERT_BYTES: usize = 16_000;
 
 /// Said where a later plan cannot be compared with the comment.
-const NO_DIGESTS: &str = "This comment has no digests, because a ledger has no key before the first apply: if a later plan differs, its addresses are not named.\n\n";
-
-/// Said where only outputs change.
-const NO_OUTPUT_DIGESTS: &str = "This comment has no digests, because only outputs change: if a later plan differs, `--against` with this comment cannot name what; with a saved plan it does.\n\n";
+const NO_DIGESTS: &str = "This comment has no digests, because a ledger has no key before the first apply: if a later plan differs, what differs is not named.\n\n";
 
 /// Number of steps above which the flow chart is omitted as unreadable.
 const MAX_FLOWCHART_STEPS: usize = 60;
@@ -63,12 +60,8 @@ pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     add_drift(&mut page, of);
     add_unmanaged(&mut page, of);
     add_step_order(&mut page, of);
-    if of.run_report().is_none() && of.plan.digests.is_empty() {
-        if !of.plan.changes.is_empty() {
-            page.add_if_fits(NO_DIGESTS);
-        } else if of.plan.output_changes().next().is_some() {
-            page.add_if_fits(NO_OUTPUT_DIGESTS);
-        }
+    if of.run_report().is_none() && of.plan.digests.is_empty() && of.plan.has_changes() {
+        page.add_if_fits(NO_DIGESTS);
     }
     page.text + &foot
 }

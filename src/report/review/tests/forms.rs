@@ -139,7 +139,7 @@ fn markdown_lists_the_most_severe_changes_first() {
 
     </details>
 
-    This comment has no digests, because a ledger has no key before the first apply: if a later plan differs, its addresses are not named.
+    This comment has no digests, because a ledger has no key before the first apply: if a later plan differs, what differs is not named.
 
     <sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567` · commit `3f9c2e1` · $339.40 → $412.40 a month · 1 resource without a known price, not counted · due now: $19.50 charged at 2026-10-14 17:46 UTC, 1 change without a known amount, not counted</sub>
     "#);

@@ -24,6 +24,9 @@ pub(in crate::report::review::formats) const MAX_LINE_BYTES: usize = 16_000;
 /// Limit on the bytes of the text in a line: a line that expands to more was not written by stead.
 const MAX_TEXT_BYTES: u64 = 4_000_000;
 
+/// Number of digits of a plan's fingerprint in the line.
+const FINGERPRINT_DIGITS: usize = 8;
+
 /// Number of hidden lines before everything that a stack controls.
 const HIDDEN_LINES: usize = 4;
 
@@ -50,7 +53,8 @@ fn encode(plans: &[(String, &Plan)], shown: usize) -> String {
     let mut text = String::new();
     let mut room = shown;
     for (title, plan) in plans {
-        let _ = writeln!(text, "{} {title}", plan.digests.len());
+        let digits = plan.fingerprint.get(..FINGERPRINT_DIGITS).unwrap_or_default();
+        let _ = writeln!(text, "{} {title} {digits}", plan.digests.len());
         let changed = plan.changes.iter().filter_map(|change| plan.digests.get_key_value(&change.address));
         let is_change: std::collections::HashSet<&Address> =
             plan.changes.iter().map(|change| &change.address).collect();
@@ -82,8 +86,11 @@ pub fn digests_of(report: &str) -> Option<BTreeMap<String, ReviewedDigests>> {
     for line in text.lines() {
         let (first, second) = line.split_once(' ')?;
         if let Ok(count) = first.parse() {
-            found.insert(second.to_owned(), ReviewedDigests { count, digests: BTreeMap::new() });
-            title = Some(second.to_owned());
+            let (name, digits) = second.split_once(' ').unwrap_or((second, ""));
+            let fingerprint = (!digits.is_empty()).then(|| Name::new(digits));
+            let plan = ReviewedDigests { fingerprint, count, digests: BTreeMap::new() };
+            found.insert(name.to_owned(), plan);
+            title = Some(name.to_owned());
         } else {
             let plan = found.get_mut(title.as_ref()?)?;
             plan.digests.insert(Address::parse(first).ok()?, Name::new(second));
@@ -103,6 +110,7 @@ mod tests {
             (address.clone(), Name::new(format!("{:08x}", address.as_str().len() * 77)))
         };
         plan.digests = plan.changes.iter().map(|change| digest(&change.address)).collect();
+        plan.fingerprint = format!("{count:064x}").chars().rev().collect();
         plan
     }
 
@@ -112,8 +120,14 @@ mod tests {
         let line = digests_line(&[("shop/prod".into(), &one), ("net/prod".into(), &other)]);
         assert_eq!((line.lines().count(), line.matches("--").count()), (1, 2), "{line}");
         let found = digests_of(&format!("<!-- stead:all -->\n{line}### x\n")).unwrap();
-        assert_eq!(found["shop/prod"], ReviewedDigests { count: 3, digests: one.digests });
-        assert_eq!(found["net/prod"], ReviewedDigests { count: 2, digests: other.digests });
+        let reviewed = |count: usize, plan: Plan| ReviewedDigests {
+            fingerprint: Some(Name::new(&plan.fingerprint[..8])),
+            count,
+            digests: plan.digests,
+        };
+        assert!(found["shop/prod"].is_same_plan(&one));
+        assert_eq!(found["shop/prod"], reviewed(3, one));
+        assert_eq!(found["net/prod"], reviewed(2, other));
         assert_eq!(digests_line(&[("shop/prod".into(), &plans::many(3))]), "");
     }
 
