@@ -37,7 +37,7 @@ impl AttributeLookup for EvaluationScope<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let entry = self.ledger.entries.get(address);
         let Some((entry, current)) = entry.and_then(|entry| Some((entry, entry.current.as_ref()?))) else {
-            return Value::Unknown(vec![address.clone()]);
+            return Value::unknown(vec![address.clone()]);
         };
         match attribute {
             None | Some("id") => Value::Text(current.id.clone()),
@@ -47,7 +47,7 @@ impl AttributeLookup for EvaluationScope<'_> {
                     name,
                     object.attributes.get(name).cloned().unwrap_or_default(),
                 ),
-                None => Value::Unknown(vec![address.clone()]),
+                None => Value::unknown(vec![address.clone()]),
             },
         }
     }

@@ -172,7 +172,7 @@ impl Budget {
                 }
                 charge_cell(&self.text, secret.computable_text().map_or(0, str::len))
             }
-            Value::Unknown(addresses) => self.charge_nodes(1 + addresses.len()),
+            Value::Unknown(unknown) => self.charge_nodes(1 + unknown.waits_for.len()),
             Value::List(items) => {
                 self.charge_nodes(1)?;
                 items.iter().try_for_each(|item| self.charge_nested_value(item, level + 1))

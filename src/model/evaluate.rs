@@ -105,7 +105,8 @@ pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Valu
     if parts.iter().any(Value::is_unknown) {
         unknown.sort();
         unknown.dedup();
-        return Ok(Value::Unknown(unknown));
+        let is_secret = parts.iter().any(Value::hides_secret);
+        return Ok(Value::unknown(unknown).mark_secret(is_secret));
     }
     if !parts.iter().any(|part| matches!(part, Value::Secret(_))) {
         return Ok(Value::text(join_known(parts)?.unwrap_or_default()));

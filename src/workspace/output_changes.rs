@@ -97,8 +97,8 @@ mod tests {
         for (name, planned, changes) in [
             ("same", Some(Value::text("a")), false),
             ("same", Some(Value::text("b")), true),
-            ("same", Some(Value::Unknown(Vec::new())), true),
-            ("same", Some(Value::List(vec![Value::Unknown(Vec::new())])), true),
+            ("same", Some(Value::unknown(Vec::new())), true),
+            ("same", Some(Value::List(vec![Value::unknown(Vec::new())])), true),
             ("gone", None, true),
             ("new", Some(Value::text("a")), true),
             ("neither", None, false),

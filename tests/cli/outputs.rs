@@ -460,3 +460,47 @@ fn outputs_of_units_with_errors_and_of_removed_ones_are_printed() {
     case.ok("output --all").says(&["app/default", "  seen  blue"]);
     case.ok("output seen --all --stacks app/default").says(&["seen  blue"]);
 }
+
+#[test]
+fn what_will_contain_a_secret_is_secret_before_it_is_known() {
+    let app = "app: { a: { type: web, repo: acme/shop, branch: main, port: 8080, env_vars: { S: \"${vars.s}-${vpc.main.id}\", T: \"${vpc.main.id}\" } } }";
+    let stack = format!(
+        "stead: 1\nstack: s\nvars: {{ s: {{ type: secret }} }}\nvpc: {{ main: {{ cidr: 10.1.0.0/16 }} }}\n{app}\noutputs: {{ url: \"https://${{vars.s}}@${{vpc.main.id}}/\", open: \"${{vpc.main.id}}\", computed: \"${{vars.s + '@' + vpc.main.id}}\" }}\n"
+    );
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let run = |args: &str| {
+        let run = Run::of(&case.command(args).env("STEAD_VAR_S", "hunter2hunter2").output().unwrap());
+        assert_eq!(run.code, 0, "{}", run.all());
+        run
+    };
+    let planned = run("plan --output json --report tfjson=plan.json -o s.plan").json();
+    let outputs = planned["outputs"].as_array().unwrap();
+    for (name, secret) in [("url", true), ("computed", true), ("open", false)] {
+        let output = output(outputs, name);
+        assert_eq!((&output["unknown"], &output["secret"]), (&json!(true), &json!(secret)), "{output}");
+    }
+    assert_eq!(output(outputs, "url")["after"], json!({"unknown": ["vpc.main"], "secret": true}));
+    let changes = planned["changes"].as_array().unwrap();
+    let app = changes.iter().find(|change| change["address"] == "app.a").unwrap();
+    let variables =
+        app["attributes"].as_array().unwrap().iter().find(|one| one["path"] == "env_vars").unwrap();
+    assert_eq!((&variables["secret"], &variables["unknown"]), (&json!(true), &json!(["vpc.main"])));
+    run("plan").says(&[
+        "open",
+        "(known once vpc.main exists)",
+        "url",
+        "(secret, known once vpc.main exists)",
+    ]);
+    let document = std::fs::read_to_string(case.path("plan.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["output_changes"]["url"]["after_sensitive"], json!(true));
+    assert_eq!(document["output_changes"]["open"]["after_sensitive"], json!(false));
+    let resources = document["resource_changes"].as_array().unwrap();
+    let app = resources.iter().find(|one| one["address"].as_str().unwrap().contains("app.a")).unwrap();
+    assert_eq!(app["change"]["after_sensitive"]["env_vars"], json!({"S": true}));
+    run("apply s.plan");
+    assert_eq!(
+        run("output --output json").json()["outputs"]["url"],
+        json!({"secret": true, "value": null})
+    );
+}

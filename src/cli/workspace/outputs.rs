@@ -92,7 +92,7 @@ pub(super) fn upstream_outputs(
                     || found.is_some()
                     || (may_lack && !others.contains_key(above)) =>
             {
-                let unknown = || Value::Unknown(vec![Address::new("stacks", &edge.alias)]);
+                let unknown = || Value::unknown(vec![Address::new("stacks", &edge.alias)]);
                 let values = reads.map(|name| (name.clone(), unknown())).collect();
                 outputs.values.insert(edge.alias.clone(), values);
             }
@@ -113,7 +113,7 @@ fn planned_outputs(alias: &Name, planned: &Attributes, keeps: bool) -> Attribute
         let value = match value {
             Value::Secret(secret) if keeps => {
                 let read = output_secrets::planned_secret(secret, alias, name);
-                read.map_or_else(|| Value::Unknown(vec![waiting.clone()]), Value::Secret)
+                read.map_or_else(|| Value::unknown(vec![waiting.clone()]), Value::Secret)
             }
             // Nothing keeps it: the reader is refused.
             Value::Secret(_) => Value::Secret(Secret::Fingerprint(None)),
@@ -144,7 +144,7 @@ fn locked_outputs<'n>(
 /// have.
 fn known_after(value: &Value, stack: &Address) -> Value {
     match value {
-        Value::Unknown(_) => Value::Unknown(vec![stack.clone()]),
+        Value::Unknown(unknown) => Value::unknown(vec![stack.clone()]).mark_secret(unknown.is_secret),
         Value::List(items) => Value::List(items.iter().map(|item| known_after(item, stack)).collect()),
         Value::Map(map) => {
             Value::Map(map.iter().map(|(name, part)| (name.clone(), known_after(part, stack))).collect())

@@ -283,7 +283,7 @@ impl AttributeLookup for DeclaredOutputs<'_> {
         let output = other.zip(attribute).and_then(|(other, name)| Some((other, other.outputs.get(name)?)));
         match output.map(|(other, output)| substitute_known_values(other, &output.expression)) {
             Some(Expression::Value(value)) => value,
-            _ => Value::Unknown(vec![address.clone()]),
+            _ => Value::unknown(vec![address.clone()]),
         }
     }
 

@@ -367,7 +367,7 @@ fn resolve_instance<'d>(
     for (name, entry) in &merged.outputs {
         let resolved = resolve_untyped(&evaluator, &entry.value, EvaluationSite::top_level(None));
         // The problem was reported: an unknown value causes no further ones.
-        let broken = || Expression::Value(Value::Unknown(Vec::new()));
+        let broken = || Expression::Value(Value::unknown(Vec::new()));
         outputs.push((name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression)));
     }
     context.problems.leave_instance();

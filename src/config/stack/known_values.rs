@@ -78,7 +78,7 @@ impl KnownValueLookup<'_> {
 impl AttributeLookup for KnownValueLookup<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let known = attribute.and_then(|name| self.written_value(address, name));
-        known.unwrap_or_else(|| Value::Unknown(vec![address.clone()]))
+        known.unwrap_or_else(|| Value::unknown(vec![address.clone()]))
     }
 
     fn object(&self, address: &Address) -> (Attributes, bool) {

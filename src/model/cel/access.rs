@@ -40,7 +40,7 @@ pub(super) fn select_member<'a>(operand: &CelValue<'a>, field: &str, secret: boo
         return Ok(CelValue::Scalar(if object.complete {
             Value::Null
         } else {
-            Value::Unknown(vec![object.address.clone()])
+            Value::unknown(vec![object.address.clone()])
         }));
     }
     let shown = if secret { "(secret)" } else { field };

@@ -20,8 +20,9 @@ pub(super) fn are_equal<'a>(
 ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
     evaluation.charge(1)?;
     let (left, right) = (&evaluation.open_secret(left.clone())?, &evaluation.open_secret(right.clone())?);
-    if let Some(CelValue::Scalar(Value::Unknown(waits))) = merge_unknowns(&[left.clone(), right.clone()]) {
-        return Ok(Err(waits));
+    if let Some(CelValue::Scalar(Value::Unknown(unknown))) = merge_unknowns(&[left.clone(), right.clone()])
+    {
+        return Ok(Err(unknown.waits_for));
     }
     if is_text(left) && is_text(right) {
         return Ok(Ok(evaluation.text_of(left)? == evaluation.text_of(right)?));
@@ -100,7 +101,7 @@ pub(super) fn is_in<'a>(
     if let CelValue::Object(object, _) = all
         && !object.complete
     {
-        return Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])));
+        return Ok(CelValue::Scalar(Value::unknown(vec![object.address.clone()])));
     }
     let key = evaluation.key_text(wanted)?;
     match all.entries() {

@@ -55,12 +55,14 @@ fn evaluate_to_secret(
         Err(DerivationError::Unknown(mut addresses)) => {
             addresses.sort();
             addresses.dedup();
-            return Ok(Value::Unknown(addresses));
+            return Ok(Value::unknown(addresses).mark_secret(true));
         }
         Err(DerivationError::Unreadable) => return Err(EvaluationError::Sensitive),
     };
     let derived = match evaluated.outcome {
-        Ok(value) if value.is_unknown() => return Ok(Value::Unknown(value.waits_for())),
+        Ok(value) if value.is_unknown() => {
+            return Ok(Value::unknown(value.waits_for()).mark_secret(true));
+        }
         Ok(value) => DerivedSecret::new(derivation, value),
         // The evaluation fails on the substitute of a withheld secret; with the real secret it may succeed.
         Err(_) if evaluated.fails_on_withheld => DerivedSecret::unavailable(derivation),

@@ -169,7 +169,8 @@ pub(super) fn merge_unknowns<'a>(items: &[CelValue<'a>]) -> Option<CelValue<'a>>
     }
     waits.sort();
     waits.dedup();
-    Some(CelValue::Scalar(Value::Unknown(waits)))
+    let is_secret = items.iter().any(CelValue::hides_secret);
+    Some(CelValue::Scalar(Value::unknown(waits).mark_secret(is_secret)))
 }
 
 pub(super) fn is_text(item: &CelValue<'_>) -> bool {

@@ -221,7 +221,7 @@ fn get_or_default<'a>(
         }
         (_, Some(item)) => Ok(item),
         (CelValue::Object(object, _), None) if !object.complete => {
-            Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])))
+            Ok(CelValue::Scalar(Value::unknown(vec![object.address.clone()])))
         }
         (_, None) => map_entries(evaluation, map).map(|_| default.clone()),
     }

@@ -113,9 +113,14 @@ impl<'a> CelValue<'a> {
     /// Returns the resources that an unknown value depends on; `None` for a known value, and for a list or map.
     pub(super) fn unknown_addresses(&self) -> Option<&[Address]> {
         match self {
-            Self::Scalar(Value::Unknown(addresses)) => Some(addresses),
+            Self::Scalar(Value::Unknown(unknown)) => Some(&unknown.waits_for),
             _ => None,
         }
+    }
+
+    /// Returns whether the value is a secret, or will be one when it is known; not for a part of a list or map.
+    pub(super) fn hides_secret(&self) -> bool {
+        matches!(self, Self::Scalar(value) if value.hides_secret())
     }
 
     pub(super) fn secret(&self) -> Option<&Secret> {
@@ -254,7 +259,7 @@ impl<'a> CelValue<'a> {
                 .attributes
                 .get("id")
                 .cloned()
-                .unwrap_or_else(|| Value::Unknown(vec![object.address.clone()])),
+                .unwrap_or_else(|| Value::unknown(vec![object.address.clone()])),
         }
     }
 
@@ -270,7 +275,7 @@ impl<'a> CelValue<'a> {
 }
 
 pub(super) fn boolean_or_unknown<'a>(known: Result<bool, Vec<Address>>) -> CelValue<'a> {
-    CelValue::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
+    CelValue::Scalar(known.map_or_else(Value::unknown, Value::Bool))
 }
 
 pub(super) fn index_item<'a>(n: usize) -> CelValue<'a> {

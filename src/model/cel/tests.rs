@@ -19,7 +19,7 @@ fn vars() -> ValueMap {
         ("s".into(), Value::Secret(Secret::new("canary"))),
         ("digits".into(), Value::Secret(Secret::new("31337"))),
         ("w".into(), Value::Secret(Secret::new_withheld())),
-        ("u".into(), Value::Unknown(vec![Address::new("vm", "web")])),
+        ("u".into(), Value::unknown(vec![Address::new("vm", "web")])),
     ])
 }
 
@@ -271,7 +271,7 @@ impl AttributeLookup for World {
         match attributes.get(attribute.unwrap_or("id")) {
             Some(value) => value.clone(),
             None if complete => Value::Null,
-            None => Value::Unknown(vec![address.clone()]),
+            None => Value::unknown(vec![address.clone()]),
         }
     }
 
@@ -419,7 +419,7 @@ fn template_parts_are_concatenated() {
     assert_eq!(text(&[Value::text("a"), Value::Secret(Secret::new("b"))]), Ok("(secret)".into()));
     assert_eq!(text(&[Value::Secret(Secret::Fingerprint(None)), Value::text("a")]), Ok("(secret)".into()));
     assert_eq!(
-        text(&[Value::Unknown(vec![Address::new("vm", "a")]), Value::Secret(Secret::new("b"))]),
+        text(&[Value::unknown(vec![Address::new("vm", "a")]), Value::Secret(Secret::new("b"))]),
         Ok("(known once vm.a exists)".into())
     );
     assert!(text(&[Value::List(Vec::new())]).is_err() && text(&[Value::Null]).is_err());

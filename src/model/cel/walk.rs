@@ -101,7 +101,7 @@ fn evaluate_select<'s, 'a>(
                 CelValue::Scalar(Value::Bool(!matches!(item, CelValue::Scalar(Value::Null))))
             }
             (CelValue::Object(object, _), None) if !object.complete => {
-                CelValue::Scalar(Value::Unknown(vec![object.address.clone()]))
+                CelValue::Scalar(Value::unknown(vec![object.address.clone()]))
             }
             (_, None) => CelValue::Scalar(Value::Bool(false)),
         });
@@ -289,7 +289,7 @@ fn evaluate_comprehension<'s, 'a>(
     } else if let Some(entries) = evaluation.charged_entries(&range)? {
         entries.into_iter().map(|(key, item)| (CelValue::Scalar(Value::Text(key)), item)).collect()
     } else if let CelValue::Object(object, _) = range {
-        return Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])));
+        return Ok(CelValue::Scalar(Value::unknown(vec![object.address.clone()])));
     } else {
         return Err(evaluation_failure(format!("{} has no elements to iterate over", range.type_name())));
     };

@@ -286,6 +286,12 @@ impl Kind {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
+    /// Returns whether an attribute is a secret, by its name.
+    #[must_use]
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.attribute(name).is_some_and(|attribute| attribute.secret)
+    }
+
     /// Returns the parent's kind and the collection's name of a child; `None` for a kind at the top level.
     #[must_use]
     pub fn child_of(&self) -> Option<(&'static str, &'static str)> {

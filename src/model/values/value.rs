@@ -25,7 +25,8 @@ pub type ValueMap = NameMap<Value>;
 /// A value. Numbers are exact; clones share a string; a secret is displayed as `(secret)`; an unknown has the
 /// addresses that it depends on.
 ///
-/// In JSON a secret is `{"secret": true, …}` and an unknown `{"unknown": ["vm.web"]}`.
+/// In JSON a secret is `{"secret": true, …}` and an unknown `{"unknown": ["vm.web"]}`, with `"secret": true` where it will
+/// contain one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
     /// Reset to the API's default (in the configuration); not set (in a live object).
@@ -45,12 +46,45 @@ pub enum Value {
     Map(ValueMap),
     /// A secret: no output contains its text.
     Secret(Secret),
-    /// Unknown until these resources exist ("known after apply"). The list may be empty, where no
-    /// resource is the cause.
-    Unknown(Vec<Address>),
+    /// Unknown until some resources exist ("known after apply").
+    Unknown(Box<UnknownValue>),
+}
+
+/// What is known of an unknown value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnknownValue {
+    /// The resources that must exist first. Empty where no resource is the cause.
+    pub waits_for: Vec<Address>,
+    /// Whether the value will be a secret, or contain one.
+    pub is_secret: bool,
 }
 
 impl Value {
+    /// Returns a value that is unknown until these resources exist.
+    #[must_use]
+    pub fn unknown(waits_for: Vec<Address>) -> Self {
+        Self::Unknown(Box::new(UnknownValue { waits_for, is_secret: false }))
+    }
+
+    /// Returns the value; one that is unknown as a secret one, if it `is_secret`.
+    #[must_use]
+    pub fn mark_secret(mut self, is_secret: bool) -> Self {
+        if let Self::Unknown(unknown) = &mut self {
+            unknown.is_secret |= is_secret;
+        }
+        self
+    }
+
+    /// Returns whether the value, or a part of it, is a secret, or will be one when it is known.
+    #[must_use]
+    pub fn hides_secret(&self) -> bool {
+        self.any(&|value| match value {
+            Self::Secret(_) => true,
+            Self::Unknown(unknown) => unknown.is_secret,
+            _ => false,
+        })
+    }
+
     /// Returns a value that is this string.
     #[must_use]
     pub fn text(text: impl AsRef<str>) -> Self {
@@ -193,7 +227,7 @@ impl Value {
     pub fn waits_for(&self) -> Vec<Address> {
         fn collect_addresses(value: &Value, into: &mut Vec<Address>) {
             match value {
-                Value::Unknown(addresses) => into.extend(addresses.iter().cloned()),
+                Value::Unknown(unknown) => into.extend(unknown.waits_for.iter().cloned()),
                 Value::List(items) => items.iter().for_each(|item| collect_addresses(item, into)),
                 Value::Map(map) => map.values().for_each(|item| collect_addresses(item, into)),
                 _ => {}
@@ -419,8 +453,8 @@ impl fmt::Display for Value {
                 }
                 f.write_str(" }")
             }
-            Self::Unknown(addresses) => {
-                let names: Vec<_> = addresses.iter().map(Address::as_str).collect();
+            Self::Unknown(unknown) => {
+                let names: Vec<_> = unknown.waits_for.iter().map(Address::as_str).collect();
                 write!(f, "(known once {} exists)", names.join(", "))
             }
         }
@@ -448,9 +482,12 @@ impl Serialize for Value {
             }
             Self::Map(map) => serializer.collect_map(map),
             Self::Secret(secret) => secret.serialize(serializer),
-            Self::Unknown(addresses) => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry("unknown", addresses)?;
+            Self::Unknown(unknown) => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("unknown", &unknown.waits_for)?;
+                if unknown.is_secret {
+                    map.serialize_entry("secret", &true)?;
+                }
                 map.end()
             }
         }

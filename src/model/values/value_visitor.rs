@@ -71,9 +71,19 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
+/// Reads what an unknown value waits for.
+fn parse_unknown(map: &ValueMap, is_secret: bool) -> Option<Value> {
+    let Some(Value::List(items)) = map.get("unknown") else { return None };
+    let addresses: Option<Vec<_>> = items.iter().map(|item| Address::parse(item.as_text()?).ok()).collect();
+    Some(Value::unknown(addresses?).mark_secret(is_secret))
+}
+
 /// Reads the three marker forms that `Serialize` writes: secret, decimal and unknown. `None` for an ordinary map.
 fn parse_marker(map: &ValueMap) -> Option<Value> {
     if let Some(Value::Bool(true)) = map.get("secret") {
+        if map.len() == 2 && map.contains_key("unknown") {
+            return parse_unknown(map, true);
+        }
         let known =
             |key: &Name| ["secret", "fingerprint", "derived", "form", "inputs"].contains(&key.as_str());
         let text = |key: &str| match map.get(key) {
@@ -105,7 +115,5 @@ fn parse_marker(map: &ValueMap) -> Option<Value> {
     if let Some(Value::Text(text)) = map.get("decimal") {
         return parse_decimal(text).map(Value::Decimal);
     }
-    let Some(Value::List(items)) = map.get("unknown") else { return None };
-    let addresses: Option<Vec<_>> = items.iter().map(|item| Address::parse(item.as_text()?).ok()).collect();
-    addresses.map(Value::Unknown)
+    parse_unknown(map, false)
 }

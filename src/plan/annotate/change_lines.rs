@@ -274,6 +274,7 @@ fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
         false if want.id.is_some() => want.value,
         false => display_value(want.attribute, &want.value, &joined.names),
     };
+    let after = after.mark_secret(want.attribute.secret);
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,

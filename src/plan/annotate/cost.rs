@@ -154,7 +154,7 @@ pub(in crate::plan) fn billed_value_after(
 ) -> Option<Value> {
     // A value that the service measures is not zero: the price stays unknown until it is.
     let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
-    let waits = || Value::Unknown(vec![subject.address.clone()]);
+    let waits = || Value::unknown(vec![subject.address.clone()]);
     // A value that the service chose for the old object is expected for the new one, too.
     let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
     value_after_apply(subject, decision, name).or_else(chosen).or_else(|| measured.then(waits))

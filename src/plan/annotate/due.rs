@@ -146,8 +146,8 @@ impl<'s, 'a> DueRules<'s, 'a> {
     /// in arrears, otherwise an amount that is not known.
     fn as_referred(&self, reference: Option<&Value>) -> Option<Due> {
         let is_prepaid = match reference {
-            Some(Value::Unknown(addresses)) => {
-                let number = addresses.first().and_then(|address| self.joined.index.get(address));
+            Some(Value::Unknown(unknown)) => {
+                let number = unknown.waits_for.first().and_then(|address| self.joined.index.get(address));
                 number.and_then(|n| *self.prepaid.get(n)?)
             }
             Some(Value::Text(id)) => self.live_prepaid.get(id).copied().flatten(),

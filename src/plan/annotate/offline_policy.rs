@@ -95,7 +95,7 @@ fn is_id(text: &str) -> bool {
 }
 
 fn unknown_value(address: Option<&Address>) -> Value {
-    Value::Unknown(address.cloned().into_iter().collect())
+    Value::unknown(address.cloned().into_iter().collect())
 }
 
 /// Live values before anything is read: all of them are unknown.

@@ -38,7 +38,7 @@ pub(in crate::plan) fn output_values(joined: &JoinedState<'_>, decisions: &[Deci
     let outputs = joined.inputs.stack.outputs.iter();
     let evaluated = outputs.map(|(name, output)| {
         let value = evaluate_expression(&output.expression, &scope);
-        (name.clone(), value.unwrap_or_else(|_| Value::Unknown(Vec::new())))
+        (name.clone(), value.unwrap_or_else(|_| Value::unknown(Vec::new())))
     });
     evaluated.collect()
 }
@@ -208,7 +208,8 @@ impl AttributeLookup for ValuesAfterApply<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         match (self.find(address), attribute.filter(|name| *name != "id")) {
             (Some((subject, decision)), Some(name)) => recorded_value(subject, decision, name)
-                .unwrap_or_else(|| Value::Unknown(vec![address.clone()])),
+                .unwrap_or_else(|| Value::unknown(vec![address.clone()]))
+                .mark_secret(subject.kind.is_secret(name)),
             _ => self.planned().attribute(address, attribute),
         }
     }
@@ -271,7 +272,7 @@ mod tests {
         let key = FingerprintKey([7; 32]);
         let recorded = |plain: &str| Value::Secret(Secret::new(plain).to_recorded(&key));
         let secret = |plain: &str| Value::Secret(Secret::new(plain));
-        let unknown = || Value::Unknown(vec![Address::new("vm", "web")]);
+        let unknown = || Value::unknown(vec![Address::new("vm", "web")]);
         let list = |parts: &[Value]| Value::List(parts.to_vec());
         for (before, after, expected) in [
             (text("a"), text("a"), Difference::Same),

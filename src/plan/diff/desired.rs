@@ -54,7 +54,7 @@ fn desired_attribute<'a>(
             _ => "Correct the expression.",
         };
         blocks.add_for_subject(blocker_code::EXPRESSION, subject, Some(setting.span), text, help.into());
-        Value::Unknown(Vec::new())
+        Value::unknown(Vec::new())
     });
     let value = match (value, attribute.presence) {
         (Value::Null, Presence::Default(literal)) => literal.value(),

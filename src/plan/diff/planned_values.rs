@@ -48,11 +48,13 @@ impl<'a> PlannedValues<'_, 'a> {
 
 impl AttributeLookup for PlannedValues<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
-        let waits = || Value::Unknown(vec![address.clone()]);
+        let waits = || Value::unknown(vec![address.clone()]);
         let Some((subject, decision)) = self.find_subject(address) else { return waits() };
         match attribute.filter(|name| *name != "id") {
             None => object_id(subject, decision).unwrap_or_else(waits),
-            Some(name) => planned_value(subject, decision, name).unwrap_or_else(waits),
+            Some(name) => planned_value(subject, decision, name)
+                .unwrap_or_else(waits)
+                .mark_secret(subject.kind.is_secret(name)),
         }
     }
 

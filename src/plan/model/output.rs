@@ -85,9 +85,9 @@ impl PlannedOutput {
         self.after.as_ref().is_some_and(Value::is_unknown)
     }
 
-    /// Returns whether the value, or a part of it, is or was a secret.
+    /// Returns whether the value, or a part of it, is or was a secret, or will be one when it is known.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        [&self.before, &self.after].into_iter().flatten().any(Value::is_secret)
+        [&self.before, &self.after].into_iter().flatten().any(Value::hides_secret)
     }
 }

@@ -47,9 +47,9 @@ fn push_value(value: &Value, into: &mut SmolStrBuilder) {
             }
             into.push('}');
         }
-        Value::Unknown(addresses) => {
-            into.push('?');
-            for address in addresses {
+        Value::Unknown(unknown) => {
+            into.push_str(if unknown.is_secret { "??" } else { "?" });
+            for address in &unknown.waits_for {
                 push_string(address.as_str(), into);
             }
         }
@@ -86,12 +86,12 @@ pub(super) fn replace_in_value(value: &Value, key: &str, mask: &mut dyn Iterator
                 })
                 .collect(),
         ),
-        Value::Unknown(addresses) => Value::Unknown(
-            addresses
-                .iter()
-                .map(|address| unchecked_address(&replace_some(address.as_str(), key, mask)))
-                .collect(),
-        ),
+        Value::Unknown(unknown) => {
+            let replaced = unknown.waits_for.iter();
+            let replaced =
+                replaced.map(|address| unchecked_address(&replace_some(address.as_str(), key, mask)));
+            Value::unknown(replaced.collect()).mark_secret(unknown.is_secret)
+        }
         other => other.clone(),
     }
 }

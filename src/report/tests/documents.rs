@@ -247,7 +247,7 @@ fn every_event_fits_its_schema() {
     let outcome = Outcome {
         done: vec![address()],
         failed: errors.iter().map(|error| (address(), error.clone())).collect(),
-        outputs: [("ip".into(), Value::Unknown(vec![address()])), ("key".into(), plans::sealed("9a41"))]
+        outputs: [("ip".into(), Value::unknown(vec![address()])), ("key".into(), plans::sealed("9a41"))]
             .into(),
         ..Outcome::default()
     };

@@ -164,7 +164,7 @@ fn replaced_vm() -> Change {
     let ip = attribute(
         "public_ipv4_address",
         Value::text("203.0.113.20"),
-        Value::Unknown(vec![address("vm.web.a")]),
+        Value::unknown(vec![address("vm.web.a")]),
     );
     Change {
         id: Some("5b1e09c2-1111-4222-8333-444455556666".into()),
@@ -216,7 +216,7 @@ fn updates() -> Vec<Change> {
     let follow = Change {
         attributes: vec![AttributeChange {
             cause: Cause::Upstream,
-            ..attribute("vm", Value::text("5b1e09c2"), Value::Unknown(vec![address("vm.web.a")]))
+            ..attribute("vm", Value::text("5b1e09c2"), Value::unknown(vec![address("vm.web.a")]))
         }],
         cause: Cause::Upstream,
         steps: vec![2],
@@ -234,7 +234,7 @@ pub(crate) fn creation(at_address: &str) -> Change {
             attribute("plan", Value::Null, Value::text("cpu-4c-8g")),
             attribute("template", Value::Null, Value::text("ubuntu-24.04")),
             attribute("user_data", Value::Null, sealed("11")),
-            attribute("vpc", Value::Null, Value::Unknown(vec![address("vpc.main")])),
+            attribute("vpc", Value::Null, Value::unknown(vec![address("vpc.main")])),
         ],
         cost: priced(0, 24),
         steps: vec![4],

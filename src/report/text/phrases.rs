@@ -208,7 +208,10 @@ pub fn format_value(value: &Value) -> String {
         Value::Null => "(not set)".to_owned(),
         Value::Text(text) if text.is_empty() || text.trim().len() != text.len() => format!("\"{text}\""),
         Value::Decimal(number) => number.normalize().to_string(),
-        Value::Unknown(addresses) => waits_for(addresses),
+        Value::Unknown(unknown) if unknown.is_secret => {
+            format!("(secret, {}", waits_for(&unknown.waits_for).trim_start_matches('('))
+        }
+        Value::Unknown(unknown) => waits_for(&unknown.waits_for),
         Value::List(items) => format!("[{}]", join_items(items.iter().map(format_value))),
         Value::Map(map) if map.is_empty() => "{}".to_owned(),
         Value::Map(map) => {
@@ -357,9 +360,9 @@ mod tests {
             (Value::Secret(Secret::new("canary")), "(secret)"),
             (Value::List(vec![Value::Integer(1), Value::text("b")]), "[1, b]"),
             (Value::Map([("k".into(), Value::Bool(true))].into()), "{ k: true }"),
-            (Value::Unknown(vec![a("vm.a")]), "(known once vm.a exists)"),
+            (Value::unknown(vec![a("vm.a")]), "(known once vm.a exists)"),
             (
-                Value::Unknown(vec![a("vm.a"), a("vm.b"), a("vm.c"), a("vm.d")]),
+                Value::unknown(vec![a("vm.a"), a("vm.b"), a("vm.c"), a("vm.d")]),
                 "(known once vm.a, vm.b, vm.c and 1 more exist)",
             ),
         ];

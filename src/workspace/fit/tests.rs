@@ -8,7 +8,7 @@ use crate::kinds::REGISTRY;
 
 #[test]
 fn a_value_fits_where_the_review_knew_it() {
-    let unknown = || Value::Unknown(vec![Address::new("stacks", "net")]);
+    let unknown = || Value::unknown(vec![Address::new("stacks", "net")]);
     let text = |text: &str| Value::text(text);
     let list = |items: Vec<Value>| Value::List(items);
     let map = |value: Value| Value::Map([("a".into(), value)].into());

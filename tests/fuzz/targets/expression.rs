@@ -50,7 +50,7 @@ fn evaluate(program: &CelProgram) -> Result<Value, EvaluationError> {
             ("on", Value::Bool(true)),
             ("key", secret),
             ("list", list),
-            ("later", Value::Unknown(vec![Address::new("vm", "web")])),
+            ("later", Value::unknown(vec![Address::new("vm", "web")])),
         ]
         .into_iter()
         .map(|(name, value)| (Name::new_static(name), value))

@@ -133,7 +133,7 @@ pub(in crate::cli) fn plan_empty_world(settings: &Settings, is_unit: bool) -> Re
 
 /// Returns an unknown value for each output of another stack that a stack reads.
 fn unknown_outputs(stack: &Stack) -> BTreeMap<Name, Attributes> {
-    let unknown = |alias: &Name| Value::Unknown(vec![Address::new("stacks", alias)]);
+    let unknown = |alias: &Name| Value::unknown(vec![Address::new("stacks", alias)]);
     let outputs = stack.stacks.iter().map(|(alias, other)| {
         (alias.clone(), other.reads.keys().map(|name| (name.clone(), unknown(alias))).collect())
     });

@@ -129,7 +129,7 @@ fn resolve_entry<'d>(
         let resolved =
             resolved.map(|r| replace_with_digest(evaluator, attribute, r, entry.value.span, site));
         // A wrong attribute still counts as written, so that no rule reports it as missing.
-        let unknown = || Expression::Value(Value::Unknown(Vec::new()));
+        let unknown = || Expression::Value(Value::unknown(Vec::new()));
         let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
         let span = entry.value.span;
         let setting = AttributeSetting {

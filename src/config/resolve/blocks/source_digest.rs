@@ -148,5 +148,5 @@ fn digest_of(context: &ConfigContext<'_>, path: &Name) -> Result<Name, SourceErr
 
 /// Returns the unknown value that replaces a value with a problem.
 fn placeholder_value() -> ResolvedValue {
-    Value::Unknown(Vec::new()).into()
+    Value::unknown(Vec::new()).into()
 }

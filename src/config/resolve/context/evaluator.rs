@@ -105,7 +105,7 @@ pub(in crate::config) struct NoLiveValues;
 
 impl AttributeLookup for NoLiveValues {
     fn attribute(&self, address: &Address, _attribute: Option<&str>) -> Value {
-        Value::Unknown(vec![address.clone()])
+        Value::unknown(vec![address.clone()])
     }
 
     fn object(&self, _address: &Address) -> (Attributes, bool) {

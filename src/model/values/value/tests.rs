@@ -10,7 +10,8 @@ fn values() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::Integer),
         (any::<i32>(), 0u32..6).prop_map(|(n, s)| Value::Decimal(Decimal::new(n.into(), s))),
         "[ -~]{0,12}".prop_map(Value::text),
-        Just(Value::Unknown(vec![Address::new("vm", "web")])),
+        Just(Value::unknown(vec![Address::new("vm", "web")])),
+        Just(Value::unknown(vec![Address::new("vm", "web")]).mark_secret(true)),
         Just(Value::Secret(Secret::Fingerprint(Some("9a41".into())))),
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
@@ -32,7 +33,7 @@ proptest! {
 
 #[test]
 fn an_unknown_or_fingerprinted_value_is_never_sent() {
-    let unknown = Value::List(vec![Value::Unknown(vec![Address::new("vm", "web")])]);
+    let unknown = Value::List(vec![Value::unknown(vec![Address::new("vm", "web")])]);
     assert_eq!(unknown.to_wire(), None);
     assert_eq!(Value::Secret(Secret::Fingerprint(None)).to_wire(), None);
     let (secret, mut sent) =

@@ -79,11 +79,14 @@ fn planned_values(
     decision: &Decision<'_>,
     key: &FingerprintKey,
 ) -> Attributes {
-    let unknown = || Value::Unknown(vec![subject.address.clone()]);
+    let unknown = || Value::unknown(vec![subject.address.clone()]);
     let planned = |name: &str| recorded_value(subject, decision, name).unwrap_or_else(unknown);
     let mut values = Attributes::new();
     for attribute in subject.kind.attributes {
-        values.insert(attribute.name.into(), fingerprint_secrets(&planned(attribute.name), key));
+        values.insert(
+            attribute.name.into(),
+            fingerprint_secrets(&planned(attribute.name), key).mark_secret(attribute.secret),
+        );
     }
     let object = subject.object().filter(|_| !decision.is_new());
     values.insert("id".into(), object.map_or_else(unknown, |object| Value::Text(object.id.clone())));

@@ -29,8 +29,8 @@ impl PolicyEvaluation {
             Err(error) => Self::Failed(error.to_string()),
             Ok(Value::Bool(true)) => Self::Deny,
             Ok(Value::Bool(false)) => Self::Pass,
-            Ok(Value::Unknown(addresses)) => {
-                let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
+            Ok(Value::Unknown(unknown)) => {
+                let names: Vec<&str> = unknown.waits_for.iter().take(3).map(Address::as_str).collect();
                 Self::Unknown(names.join(", "))
             }
             // Whether the policy passes would reveal something about the secret.

@@ -35,7 +35,7 @@ impl ContextValues {
 
     /// Returns unknown values, for an evaluation that has neither a time nor an environment.
     pub fn unknown() -> Self {
-        Self(["now", "actor", "branch"].map(|name| (name, Value::Unknown(Vec::new()))).into())
+        Self(["now", "actor", "branch"].map(|name| (name, Value::unknown(Vec::new()))).into())
     }
 
     pub fn roots(&self) -> impl Iterator<Item = (&'static str, &Value)> {
@@ -162,7 +162,7 @@ pub(in crate::plan) fn planned_fact(
     decision: &Decision<'_>,
     attribute: &'static Attribute,
 ) -> Value {
-    let waits = || Value::Unknown(vec![subject.address.clone()]);
+    let waits = || Value::unknown(vec![subject.address.clone()]);
     let absent = || if attribute.is_writable() { Value::Null } else { waits() };
     let value = planned_value(subject, decision, attribute.name).unwrap_or_else(absent);
     readable_value(joined, attribute, value)

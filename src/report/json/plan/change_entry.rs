@@ -98,7 +98,7 @@ struct AttributeEntry<'a> {
     after: JsonValue<'a>,
     /// Resources that the planned value waits for.
     unknown: Vec<Address>,
-    /// Whether the value is a secret or contains one.
+    /// Whether the value is a secret or contains one, or will when it is known.
     secret: bool,
     /// Whether the object is replaced because of this attribute.
     forces_replacement: bool,
@@ -126,7 +126,7 @@ impl<'a> AttributeEntry<'a> {
             before: JsonValue(&attribute.before),
             after: JsonValue(&attribute.after),
             unknown: attribute.after.waits_for(),
-            secret: attribute.before.is_secret() || attribute.after.is_secret(),
+            secret: attribute.before.hides_secret() || attribute.after.hides_secret(),
             forces_replacement: attribute.forces_replacement,
             cause: attribute.cause,
             last_applied: attribute.last_applied.as_deref().map(JsonValue),

@@ -22,7 +22,7 @@ pub(in crate::report::json) struct OutputEntry<'a> {
     after: Option<JsonValue<'a>>,
     /// Whether the value, or a part of it, is known only after the apply.
     unknown: bool,
-    /// Whether the value, or a part of it, is or was a secret.
+    /// Whether the value, or a part of it, is or was a secret, or will be one when it is known.
     secret: bool,
     /// Why it changes.
     cause: Option<OutputCause>,

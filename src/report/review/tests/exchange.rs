@@ -36,7 +36,7 @@ fn references(names: &[&str]) -> WrittenValue {
 
 /// A machine that is replaced, one that stays, a child, and a module.
 fn values() -> PlanValues {
-    let unknown = |text: &str| Value::Unknown(vec![address(text)]);
+    let unknown = |text: &str| Value::unknown(vec![address(text)]);
     let machine = |ip: Value| attributes(&[("id", Value::text("v")), ("ip", ip), ("note", Value::Null)]);
     let mut replaced =
         resource("vm", Some(machine(Value::text("10.0.0.1"))), Some(machine(unknown("vm.web.a"))));
@@ -104,7 +104,7 @@ fn with_outputs() -> Plan {
         output(
             "ip",
             text("10.0.0.1"),
-            Some(Value::Unknown(vec![address("vm.web.a")])),
+            Some(Value::unknown(vec![address("vm.web.a")])),
             Some(OutputCause::Upstream),
         ),
         output("list", None, Some(Value::List(vec![Value::Integer(1), Value::text("x")])), cause),

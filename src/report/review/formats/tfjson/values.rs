@@ -65,7 +65,11 @@ fn is_unknown(value: &Value) -> bool {
 }
 
 fn is_secret(value: &Value) -> bool {
-    matches!(value, Value::Secret(_))
+    match value {
+        Value::Secret(_) => true,
+        Value::Unknown(unknown) => unknown.is_secret,
+        _ => false,
+    }
 }
 
 /// Returns the JSON of a value; unknown parts of a map are absent, all others and secrets are null.
