@@ -393,3 +393,37 @@ fn an_impossible_rename_or_removal_is_rejected() {
         text(&case)
     );
 }
+
+/// An edit is one of the files, for all environments.
+#[test]
+fn an_edit_needs_no_environment() {
+    let stack = |name: &str, block: &str| {
+        let environments = "environments: { prod: { vars: { n: 1 } }, dev: { vars: { n: 2 } } }";
+        format!("stead: 1\nstack: {name}\nvars: {{ n: {{ type: int }} }}\n{environments}\n{block}\n")
+    };
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(
+            "a/stead.yaml",
+            stack("a", "vpc:\n  one: { name: \"one${vars.n}\", cidr: \"10.${vars.n}1.0.0/16\" }\n  two: { name: \"two${vars.n}\", cidr: \"10.${vars.n}2.0.0/16\" }"),
+        )
+        .file("b/stead.yaml", stack("b", "vpc:\n  three: { name: \"three${vars.n}\", cidr: \"10.${vars.n}3.0.0/16\" }"))
+        .emulator();
+    for directory in ["a", "b"] {
+        for environment in ["prod", "dev"] {
+            case.ok(&format!("-C {directory} -e {environment} apply --yes"));
+        }
+    }
+    case.ok("-C a mv vpc.one vpc.first --yes").says(&["next: stead -C a plan -e dev shows the move"]);
+    case.ok("-C a mv vpc.two --to-stack ../b --yes").says(&["plan -e dev", "apply it in either stack"]);
+    case.ok("-C b rm vpc.three --keep --yes").says(&["next: stead -C b plan -e dev"]);
+    for environment in ["prod", "dev"] {
+        case.ok(&format!("-C a -e {environment} apply --yes"));
+        case.ok(&format!("-C b -e {environment} apply --yes"));
+        case.ok(&format!("plan --all -e {environment} --exit-code"));
+    }
+    assert_eq!(
+        case.cloud().list("/api/v1/vpcs").iter().filter(|one| one["cidr"] != "10.0.0.0/16").count(),
+        6
+    );
+}

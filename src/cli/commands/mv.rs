@@ -27,7 +27,7 @@ use crate::kinds::REGISTRY;
 /// # Errors
 /// When it does not exist, the new address is taken or has another parent, or the files cannot be edited.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Result<Exit, CliFailure> {
-    let begun = LoadedStack::open_begun(&session.settings)?;
+    let begun = LoadedStack::open_for_edits(&session.settings, None)?;
     if let Some(directory) = &args.to_stack {
         return to_stack::run(session, &begun, args, directory).await;
     }

@@ -107,7 +107,7 @@ fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<
 /// # Errors
 /// When there is no such resource, it is still referenced, or the files cannot be edited.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &RmArgs) -> Result<Exit, CliFailure> {
-    let begun = LoadedStack::open_begun(&session.settings)?;
+    let begun = LoadedStack::open_for_edits(&session.settings, None)?;
     let address = &args.address;
     let action = if args.keep { "forget" } else { "delete" };
     if !module_of(&REGISTRY, address.as_str()).0.is_empty() && !is_value(address) {
@@ -204,6 +204,7 @@ async fn check_and_write(
     if !edits.confirm_and_write(&session.ui, &session.settings.dir, args.yes).await? {
         return Ok(Exit::Failed);
     }
-    session.next("plan", "shows what happens to its object");
+    let plan = edits.begun.plan_command(&session.settings);
+    session.next(&plan, "shows what happens to its object");
     Ok(Exit::Done)
 }

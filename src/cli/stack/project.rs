@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::files::recorded_files::{ReadRecorder, RecordedFiles};
 use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, StackFiles, Trust};
 use crate::cli::process::exit_code::Exit;
@@ -63,6 +64,16 @@ pub(in crate::cli) struct StackSources {
     pub(in crate::cli) files: Sources,
     /// Inputs other than the files.
     pub(in crate::cli) request: LoadRequest,
+}
+
+impl StackSources {
+    /// Returns the command that plans the stack: with the environment, if it was selected for the command that is `given`.
+    pub(in crate::cli) fn plan_command(&self, given: &Settings) -> String {
+        match (&self.project.settings.env, &given.env) {
+            (Some(selected), None) => format!("plan -e {}", quote_shell_word(selected)),
+            _ => "plan".to_owned(),
+        }
+    }
 }
 
 impl LoadedStack {
@@ -140,6 +151,25 @@ impl LoadedStack {
             found.settings.env.clone_from(&found.picked);
         }
         Ok(found)
+    }
+
+    /// Reads a stack whose files a command edits, for all its environments: in the named one, else the default, else the one
+    /// with the name in `preferred`, else the first.
+    ///
+    /// # Errors
+    /// Those of `open_begun`.
+    pub(in crate::cli) fn open_for_edits(
+        settings: &Settings,
+        preferred: Option<&Name>,
+    ) -> Result<StackSources, CliFailure> {
+        let mut begun = Self::in_some_environment(settings)?;
+        let declared = begun.header.iter().flat_map(|header| &header.environments);
+        if begun.picked.is_some()
+            && let Some(preferred) = declared.into_iter().find(|name| Some(*name) == preferred)
+        {
+            begun.settings.env = Some(preferred.clone());
+        }
+        Self::open_begun(&begun.settings)
     }
 
     /// Resolves the stack of `-C` from the contents of its files, which can differ from those on disk.

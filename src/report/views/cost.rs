@@ -186,19 +186,23 @@ pub fn units_cost_page(bills: &[&CostReport], style: TextStyle) -> String {
     });
     let before: Decimal = bills.iter().filter_map(|bill| first(bill)).sum();
     let after: Decimal = bills.iter().map(|bill| bill.second.total).sum();
-    let row = |name: String, before: Option<Decimal>, after: Decimal| {
+    let unpriced: usize = bills.iter().map(|bill| bill.unpriced).sum();
+    let row = |name: String, (before, after): (Option<Decimal>, Decimal), left_out: usize| {
         let before = has_first.then(|| before.map_or(TableCell::Empty, TableCell::Money));
         let cells = std::iter::once(TableCell::Text(name)).chain(before);
-        cells.chain([TableCell::Money(after)]).collect::<Vec<_>>()
+        let count = if left_out == 0 { TableCell::Empty } else { TableCell::Text(left_out.to_string()) };
+        cells.chain([TableCell::Money(after)]).chain((unpriced > 0).then_some(count)).collect::<Vec<_>>()
     };
     let mut columns = vec![TableColumn::text("unit")];
     columns.extend(has_first.then(|| TableColumn::number("now")));
     columns.push(TableColumn::number("after"));
-    let mut rows: Vec<Vec<TableCell>> = sorted
-        .iter()
-        .map(|bill| row(format!("{}/{}", bill.stack, bill.environment), first(bill), bill.second.total))
-        .collect();
-    rows.push(row("total".to_owned(), Some(before), after));
+    columns.extend((unpriced > 0).then(|| TableColumn::number("unpriced")));
+    let unit_row = |bill: &&CostReport| {
+        let name = format!("{}/{}", bill.stack, bill.environment);
+        row(name, (first(bill), bill.second.total), bill.unpriced)
+    };
+    let mut rows: Vec<Vec<TableCell>> = sorted.iter().map(unit_row).collect();
+    rows.push(row("total".to_owned(), (Some(before), after), unpriced));
     let dot = style.sign(Symbol::Dot);
     let mut line = TextLine::indent(0)
         .push_styled(TextRole::Strong, phrases::count_noun(bills.len(), "unit"))
@@ -209,7 +213,6 @@ pub fn units_cost_page(bills: &[&CostReport], style: TextStyle) -> String {
     if bills.iter().any(|bill| bill.built_in) {
         line = line.push_text(format!(" {dot} prices of the built-in cloud, not of your account"));
     }
-    let unpriced: usize = bills.iter().map(|bill| bill.unpriced).sum();
     if let Some(left_out) = phrases::unpriced_count(unpriced) {
         line = line.push_text(format!(" {dot} {left_out}"));
     }
@@ -280,6 +283,20 @@ mod tests {
           "built_in_prices": false
         }
         "#);
+        let priced = CostReport {
+            stack: "net".into(),
+            environment: "prod".into(),
+            second: side("prod", &[("vm.web", 10)]),
+            unpriced: 0,
+            ..bill.clone()
+        };
+        insta::assert_snapshot!(units_cost_page(&[&priced, &bill], TextStyle::plain(100)), @"
+        2 units · a month · after an apply: +$50.00 · 1 resource without a known price, not counted
+        UNIT          NOW   AFTER  UNPRICED
+        shop/prod   $5.00  $50.00         1
+        net/prod    $5.00  $10.00
+        total      $10.00  $60.00         1
+        ");
         let alone = CostReport { first: None, built_in: true, ..bill };
         insta::assert_snapshot!(cost_page(&alone, TextStyle::plain(100)), @"
         shop/prod · a month · prices of the built-in cloud, not of your account · 1 resource without a known

@@ -67,7 +67,7 @@ pub(super) async fn run(
     if !edits.confirm_and_write(&session.ui, &session.settings.dir, args.yes).await? {
         return Ok(Exit::Failed);
     }
-    session.next("plan", "shows the move");
+    session.next(&begun.plan_command(&session.settings), "shows the move");
     Ok(Exit::Done)
 }
 

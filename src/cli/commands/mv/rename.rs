@@ -57,7 +57,7 @@ pub(super) async fn write_rename(
     if !edits.confirm_and_write(&session.ui, &session.settings.dir, args.yes).await? {
         return Ok(Exit::Failed);
     }
-    session.next("plan", "shows the move");
+    session.next(&begun.plan_command(&session.settings), "shows the move");
     Ok(Exit::Done)
 }
 

@@ -52,14 +52,10 @@ pub(super) async fn run(
         let text = "--to-stack names the directory of the stack itself";
         return Err(CliFailure::new(Exit::Usage, text).help("Name the directory of another stack."));
     }
-    let other = LoadedStack::open_begun(&Settings { dir: there.clone(), env: None, ..settings.clone() });
-    let other = match other {
-        // The environment of the same name, if the other stack has no default.
-        Err(_) if settings.env.is_some() => {
-            LoadedStack::open_begun(&Settings { dir: there.clone(), ..settings.clone() })?
-        }
-        other => other?,
-    };
+    let other = LoadedStack::open_for_edits(
+        &Settings { dir: there.clone(), env: None, ..settings.clone() },
+        Some(&begun.project.stack.environment.name),
+    )?;
     reject_missing_environments(begun, &other, address, directory)?;
     reject_pending_move(&other, address, &directory.to_string_lossy())?;
     reject_taken_address(&other, address)?;
@@ -99,7 +95,7 @@ pub(super) async fn run(
     // The other stack first: with the block in both, neither can be planned, and nothing is deleted or created.
     edits_there.write(&there)?;
     edits.write(&settings.dir)?;
-    session.next("plan", "shows the move; apply it in either stack");
+    session.next(&begun.plan_command(settings), "shows the move; apply it in either stack");
     Ok(Exit::Done)
 }
 
