@@ -12,7 +12,7 @@ use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-use crate::plan::model::output::OutputAction;
+use crate::plan::model::output::{OutputAction, PlannedOutput};
 
 /// Returns whether an output changes, or may change: its planned value is unknown, or not the one in the ledger. A secret
 /// is compared with the one that the ledger keeps; one that is withheld from this run counts as unchanged.
@@ -42,39 +42,41 @@ pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit], unreadable
         // Whether each is known to read it.
         let readers: BTreeMap<Name, bool> =
             reading.map(|(unit, edge)| (Name::new(unit.to_string()), edge.reads.is_some())).collect();
-        output.readers = readers.keys().cloned().collect();
         let is_read = !(readers.is_empty() && unreadable.is_empty());
+        let (known, possible): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            readers.into_iter().partition(|(_, is_known)| *is_known);
+        output.readers = known.into_keys().collect();
+        output.possible_readers = possible.into_keys().collect();
         if output.action() == OutputAction::Remove && is_read && !plan.base.destroy {
-            blockers.push(removed_output_blocker(&output.name, &readers, unreadable));
+            blockers.push(removed_output_blocker(output, unreadable));
         }
     }
     with_blockers(plan, blockers)
 }
 
-fn removed_output_blocker(output: &Name, readers: &BTreeMap<Name, bool>, unreadable: &[&Name]) -> Blocker {
-    let of = |is_known: bool| {
-        readers.iter().filter(|(_, known)| **known == is_known).map(|(name, _)| name.as_str()).collect()
-    };
-    let (known, possible): (Vec<&str>, Vec<&str>) = (of(true), of(false));
+fn removed_output_blocker(output: &PlannedOutput, unreadable: &[&Name]) -> Blocker {
+    let (known, possible) = (&output.readers, &output.possible_readers);
+    let join = |names: &[Name]| names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
     let mut clauses = Vec::new();
     if !known.is_empty() {
         let verb = if known.len() == 1 { "reads" } else { "read" };
-        clauses.push(format!("{} still {verb} it", known.join(", ")));
+        clauses.push(format!("{} still {verb} it", join(known)));
     }
     if !possible.is_empty() {
-        clauses.push(format!("{}, whose configuration has errors, may read it", possible.join(", ")));
+        clauses.push(format!("{}, whose configuration has errors, may read it", join(possible)));
     }
     if !unreadable.is_empty() {
         let directories: Vec<String> = unreadable.iter().map(|one| format!("`{one}`")).collect();
         clauses.push(format!("the stack in {}, which cannot be read, may read it", directories.join(", ")));
     }
-    let stacks = if readers.len() + unreadable.len() == 1 { "that stack" } else { "these stacks" };
+    let count = known.len() + possible.len() + unreadable.len();
+    let stacks = if count == 1 { "that stack" } else { "these stacks" };
     let has_errors = !(possible.is_empty() && unreadable.is_empty());
     let correct = if has_errors { " Correct the errors: stead validate --all." } else { "" };
     Blocker {
         code: OUTPUT_READ.code.into(),
         address: None,
-        text: format!("The output `{output}` would be removed, and {}.", clauses.join("; ")),
+        text: format!("The output `{}` would be removed, and {}.", output.name, clauses.join("; ")),
         help: format!(
             "Keep the output under `outputs`; or remove what reads it from {stacks} first.{correct}"
         ),

@@ -159,6 +159,13 @@ fn a_removed_output_that_a_unit_reads_blocks_the_plan() {
     let all = case.ok("plan --all");
     all.says(&["read by app/default"]);
     all.says(&["~ seen  blue → green"]);
+    // What a stack with errors reads is not known.
+    case.edit("app/stead.yaml", "cidr: 10.98.0.0/16", "cidr: 10.98.0.0/99");
+    case.ok("-C net plan").says(&["may be read by app/default, whose configuration has errors"]);
+    let outputs = planned(&case, 0, "-C net plan");
+    let label = output(&outputs, "label");
+    assert_eq!((&label["readers"], &label["possible_readers"]), (&json!([]), &json!(["app/default"])));
+    case.edit("app/stead.yaml", "cidr: 10.98.0.0/99", "cidr: 10.98.0.0/16");
     case.edit("net/stead.yaml", "  label: green\n", "");
     let last = case.cloud().last();
     let says = ["output_read", "The output `label` would be removed, and app/default still reads it."];

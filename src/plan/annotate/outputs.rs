@@ -72,6 +72,7 @@ pub(in crate::plan) fn plan_outputs(
                 cause: Some(OutputCause::Config),
                 because: Vec::new(),
                 readers: Vec::new(),
+                possible_readers: Vec::new(),
                 is_live: false,
                 source: None,
             },
@@ -119,6 +120,7 @@ fn planned_output(
         cause,
         because: if cause == Some(OutputCause::Upstream) { because } else { Vec::new() },
         readers: Vec::new(),
+        possible_readers: Vec::new(),
         is_live: matches!(output.expression, Expression::Reference(Reference { attribute: Some(_), .. })),
         source: joined.inputs.stack.sources.location_of(output.span),
     }

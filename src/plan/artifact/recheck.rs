@@ -77,7 +77,10 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     plan.digests.clear();
     plan.fingerprint.clear();
     // Another stack may read an output now: that changes nothing here, unless it blocks the plan.
-    plan.planned_outputs.iter_mut().for_each(|output| output.readers.clear());
+    for output in &mut plan.planned_outputs {
+        output.readers.clear();
+        output.possible_readers.clear();
+    }
     // Policies are decided again, by the time, the environment and the settings of the machine: they change no decision.
     plan.policy.clear();
     plan.blocks.retain(|block| !block.is_ruling());

@@ -28,6 +28,9 @@ pub struct PlannedOutput {
     /// The other units of the repository that read it, as `STACK/ENVIRONMENT`; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<Name>,
+    /// The other units that may read it: the configuration has errors, so that what it reads is not known. Sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub possible_readers: Vec<Name>,
     /// Whether the value is that of one attribute of a live object, which may repeat a secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_live: bool,

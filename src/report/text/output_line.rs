@@ -69,5 +69,9 @@ fn describe_notes(output: &PlannedOutput, most: usize) -> String {
         let names = phrases::join_words(output.readers.iter().map(Name::as_str), most);
         notes.push(format!("read by {names}"));
     }
+    if !output.possible_readers.is_empty() {
+        let names = phrases::join_words(output.possible_readers.iter().map(Name::as_str), most);
+        notes.push(format!("may be read by {names}, whose configuration has errors"));
+    }
     notes.join("; ")
 }

@@ -30,6 +30,9 @@ pub(in crate::report::json) struct OutputEntry<'a> {
     because: &'a [Address],
     /// The other units of the repository that read it, as `STACK/ENVIRONMENT`.
     readers: &'a [Name],
+    /// The units that may read it: their configuration has errors. Left out if there are none.
+    #[serde(skip_serializing_if = "<[Name]>::is_empty")]
+    possible_readers: &'a [Name],
     /// Location in the configuration. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
@@ -67,6 +70,7 @@ impl<'a> OutputEntry<'a> {
             cause: output.cause,
             because: &output.because,
             readers: &output.readers,
+            possible_readers: &output.possible_readers,
             source: output.source.as_ref().filter(|_| options.details),
         }
     }

@@ -89,6 +89,7 @@ fn output(
         cause,
         because: Vec::new(),
         readers: Vec::new(),
+        possible_readers: Vec::new(),
         is_live: false,
         source: None,
     }
