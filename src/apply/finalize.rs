@@ -143,10 +143,14 @@ pub(super) fn resource_runs<C: Transport, K: Clock, R: Random, S: Store>(
             None => ResourceResult::Done,
         };
         let took: Duration = change.steps.iter().filter_map(|step| durations.get(step)).sum();
-        // A final snapshot has an address of its own.
-        let addresses =
-            change.steps.iter().filter_map(|step| plan.steps.get(*step)).map(|step| &step.address);
-        let addresses: BTreeSet<&Address> = addresses.chain([&change.address]).collect();
+        // A final snapshot has an address of its own. The requests stay in the order of the steps.
+        let mut addresses: Vec<&Address> = Vec::new();
+        let of_steps = change.steps.iter().filter_map(|step| Some(&plan.steps.get(*step)?.address));
+        for address in of_steps.chain([&change.address]) {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
         let text = |error: &&StepError| {
             let text = parts.context.client.redact(&error.to_string());
             text.chars().take(MAX_ERROR_CHARS).collect()

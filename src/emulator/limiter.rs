@@ -80,7 +80,7 @@ impl ServerRateLimiter {
         if let Some(known) = self.callers.get_mut(caller) {
             return known.admit(tier, now);
         }
-        // Clients without a key are told apart by address, so their number is not bounded by the keys.
+        // Clients without a key are distinguished by address, so their number is not bounded by the keys.
         if self.callers.len() >= MAX_REMEMBERED_CALLERS {
             self.callers.retain(|_, caller| !caller.is_idle(now));
         }

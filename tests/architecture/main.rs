@@ -171,6 +171,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "embedded",
             "written",
             "library",
+            "page_list",
             "reference",
             "terminal",
             "search",

@@ -55,6 +55,7 @@ mod recovery;
 mod refactor;
 mod reports;
 mod reuse;
+mod review_claims;
 mod rights;
 mod rollouts;
 mod rules;

@@ -123,6 +123,15 @@ pub struct OverrideArgs {
     pub reason: Option<String>,
 }
 
+impl OverrideArgs {
+    /// Returns the flags as the user would type them, quoted for a shell.
+    pub(in crate::cli) fn format_flags(&self) -> Vec<String> {
+        let policies = self.policies.iter().map(|name| format!("--override {}", quote_shell_word(name)));
+        let reason = self.reason.iter().map(|reason| format!("--reason {}", quote_shell_word(reason)));
+        policies.chain(reason).collect()
+    }
+}
+
 /// Parses the reason for an override; a blank one is refused, because the history records it.
 fn parse_nonempty_reason(text: &str) -> Result<String, String> {
     match text.trim() {

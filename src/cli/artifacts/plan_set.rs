@@ -13,7 +13,7 @@ use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::{self, Settings};
+use crate::cli::process::settings::{Settings, printed_commands};
 use crate::config::input::discovery::is_stack_file;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Name, is_legal_segment};
@@ -169,7 +169,7 @@ fn no_set(settings: &Settings, directory: &Path) -> CliFailure {
     }
     let own: Vec<String> = settings.said.iter().filter(|flag| !flag.starts_with("-C ")).cloned().collect();
     let flags: Vec<String> = [format!("-C {}", quote_shell_word(&shown))].into_iter().chain(own).collect();
-    failure.help(format!("Or plan the stack: {}", settings::command_line(&flags, "plan")))
+    failure.help(format!("Or plan the stack: {}", printed_commands::command_line(&flags, "plan")))
 }
 
 /// Reads a set; verifies the manifest's signature if trusted keys are configured, and each plan by its digest.

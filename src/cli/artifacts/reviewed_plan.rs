@@ -173,7 +173,8 @@ pub(in crate::cli) fn show_review_difference<'p>(
         ui.write_message(text.trim_end());
     }
     if !is_shown {
-        ui.write_message("Each plan is one that was reviewed: the selection of units differs.");
+        // Each plan is the reviewed one.
+        ui.write_message("The plans decide the same as those that were reviewed: other units were reviewed, or another fingerprint was given.");
     }
 }
 

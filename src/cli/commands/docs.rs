@@ -12,7 +12,6 @@ mod table_pages;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
@@ -23,11 +22,11 @@ use crate::editor::explain;
 use crate::guide::document::{self, PageContent, plain_text};
 use crate::guide::explained::{explain_address, explain_document};
 use crate::guide::library::{Library, Page, Section};
+use crate::guide::page_list::{PageEntry, docs_document};
 use crate::guide::search::SearchIndex;
 use crate::guide::{reference, site, terminal};
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::nearest_name;
-use crate::report::json;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 
@@ -54,33 +53,6 @@ pub struct DocsArgs {
     /// Write the documentation as a web site into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "topic")]
     pub out: Option<PathBuf>,
-}
-
-/// The document of `stead docs --output json`: a page, or the pages of a list or a search.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct DocsDocument {
-    schema_version: json::SchemaVersion,
-    /// The words that were searched; absent for a list or a page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    query: Option<String>,
-    /// The pages: one that was named, all, or the results of the search, best first.
-    pages: Vec<PageEntry>,
-}
-
-/// A page in the document.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct PageEntry {
-    /// Address of the page, such as `how-to/test-a-stack`.
-    address: String,
-    /// Title of the page.
-    title: String,
-    /// What the page gives, in a sentence or two.
-    summary: String,
-    /// The page as plain text; only for a page that was named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
 }
 
 /// Prints, serves or writes the documentation.
@@ -125,8 +97,8 @@ pub(in crate::cli) fn build_library(program: &clap::Command) -> Library {
 fn list_pages(session: &CommandContext, library: &Library) {
     let ui = &session.ui;
     if ui.json {
-        let pages = library.pages().iter().map(|page| page_entry(page, None)).collect();
-        ui.write_result(&render_document(None, pages));
+        let pages = library.pages().iter().map(|page| PageEntry::new(page, None)).collect();
+        ui.write_result(&docs_document(None, pages));
         return;
     }
     let sections = Section::ALL.into_iter().filter(|section| *section != Section::Home);
@@ -238,9 +210,9 @@ fn print_documents(session: &CommandContext, documents: &[(&Page, &PageContent)]
     if ui.json {
         let entry = |(page, part): &(&Page, &PageContent)| {
             let text = terminal::render_page(part, TextStyle::plain(TEXT_COLUMNS));
-            page_entry(page, Some(text))
+            PageEntry::new(page, Some(text))
         };
-        ui.write_result(&render_document(None, documents.iter().map(entry).collect()));
+        ui.write_result(&docs_document(None, documents.iter().map(entry).collect()));
         return;
     }
     for (_, part) in documents {
@@ -260,8 +232,8 @@ fn search_pages(session: &CommandContext, library: &Library, topic: &str) -> Res
         return Err(nothing_found(library, topic));
     }
     if ui.json {
-        let pages = pages.iter().map(|page| page_entry(page, None)).collect();
-        ui.write_result(&render_document(Some(topic.to_owned()), pages));
+        let pages = pages.iter().map(|page| PageEntry::new(page, None)).collect();
+        ui.write_result(&docs_document(Some(topic.to_owned()), pages));
         return Ok(());
     }
     // A word with a dash or a slash may be meant to be the name of a page.
@@ -301,19 +273,6 @@ fn nothing_found(library: &Library, topic: &str) -> CliFailure {
         Some(near) => failure.help(format!("Did you mean `stead docs {near}`?")),
         None => failure.help("`stead docs` lists the pages."),
     }
-}
-
-fn page_entry(page: &Page, text: Option<String>) -> PageEntry {
-    PageEntry {
-        address: page.address.clone(),
-        title: page.content.title.clone(),
-        summary: plain_text(&page.content.summary),
-        text,
-    }
-}
-
-fn render_document(query: Option<String>, pages: Vec<PageEntry>) -> String {
-    json::to_pretty(&DocsDocument { schema_version: json::SCHEMA_VERSION, query, pages })
 }
 
 #[cfg(test)]

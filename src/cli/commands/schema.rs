@@ -9,7 +9,6 @@ use crate::cli::command_context::CommandContext;
 #[cfg(test)]
 use crate::cli::commands::{
     catalog::CatalogDocument,
-    docs::DocsDocument,
     output::{OutputsDocument, OutputsSummary},
     secret::SecretDocument,
 };
@@ -19,6 +18,8 @@ use crate::cli::service::builtin_catalog;
 #[cfg(test)]
 use crate::editor::stack_schema;
 use crate::guide::embedded;
+#[cfg(test)]
+use crate::guide::page_list::DocsDocument;
 #[cfg(test)]
 use crate::kinds::REGISTRY;
 #[cfg(test)]

@@ -11,7 +11,8 @@ use crate::cli::files::stack_files::{self, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::{ledger_settings, settings};
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::printed_commands;
 use crate::cli::stack::project::{self, LoadedStack};
 use crate::cli::stack::repository_walk;
 use crate::config::load::{self, LoadFailure, StackHeader};
@@ -98,7 +99,7 @@ fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> Stri
     let mut said = vec![format!("-C {directory}")];
     said.extend(environment.map(|environment| format!("-e {environment}")));
     said.extend(shared.cloned());
-    settings::command_line(&said, "apply")
+    printed_commands::command_line(&said, "apply")
 }
 
 /// Reads the ledger of another stack; `None` if it was never applied.

@@ -66,6 +66,11 @@ impl PolicyOverrides<'_> {
         self.0.and_then(|args| args.reason.clone())
     }
 
+    /// Returns the flags as the user would type them, quoted for a shell; empty without an override.
+    pub(in crate::cli) fn format_flags(self) -> Vec<String> {
+        self.0.map(OverrideArgs::format_flags).unwrap_or_default()
+    }
+
     /// Checks that each overridden policy exists in one of the stacks, and can be overridden in one of those that have it: a
     /// misspelled name would override nothing.
     pub(in crate::cli) fn check_policies<'s>(

@@ -2,22 +2,14 @@
 //! other global flags of the stack. In: a plan, and the settings of its stack. Out: the plan with longer help texts, which its
 //! fingerprint does not cover. Pure.
 
-use crate::cli::process::settings::{self, Settings};
+use crate::cli::process::settings::Settings;
+use crate::cli::process::settings::printed_commands::{add_global_flags, bare, opening, without_end};
 use crate::plan::model::change::Plan;
 use crate::workspace::unit::UnitName;
 
 /// Flags that name an address of one stack, or that only one stack takes: no command over many stacks has them.
 const SINGLE_STACK_FLAGS: &[&str] =
     &["--adopt", "--delete-data", "--exclude", "--overwrite-secret", "--target", "--with-leftovers"];
-
-/// Commands on one stack that remedies name.
-const COMMANDS: &[&str] = &[
-    "apply", "destroy", "do", "drift", "fmt", "import", "ls", "plan", "recover", "resolve", "rm", "secret",
-    "state",
-];
-
-/// What closes a command or its sentence.
-const ENDS: [char; 6] = ['`', '.', ',', ';', ':', ')'];
 
 /// Gives the commands in the remedies of a plan the global flags of its stack.
 pub(in crate::cli) fn complete_commands(plan: &mut Plan, settings: &Settings) {
@@ -67,49 +59,6 @@ fn add_commands(help: &str, verb: &str) -> String {
     words.join(" ")
 }
 
-/// Returns a remedy whose commands on one stack have the stack's global flags; one over all stacks keeps those it has.
-fn add_global_flags(help: &str, global_flags: &[String]) -> String {
-    let words: Vec<&str> = help.split(' ').collect();
-    let mut completed: Vec<String> = Vec::with_capacity(words.len());
-    let mut after_stead = false;
-    for (position, word) in words.iter().enumerate() {
-        let is_command = after_stead && COMMANDS.contains(&without_end(word));
-        after_stead = bare(word) == "stead";
-        if is_command && !covers_all(&words[position..]) {
-            let quote = opening(&completed.pop().unwrap_or_default()).to_owned();
-            // It reads the files only.
-            let is_needed = |flag: &&String| *word != "fmt" || flag.starts_with("-C ");
-            let flags: Vec<String> = global_flags.iter().filter(is_needed).cloned().collect();
-            completed.push(quote + &settings::command_line(&flags, word));
-        } else {
-            completed.push((*word).to_owned());
-        }
-    }
-    completed.join(" ")
-}
-
-/// Returns whether a command, of which these are the first and all later words of its text, covers all stacks.
-fn covers_all(words: &[&str]) -> bool {
-    let is_last = |word: &&str| word.ends_with(ENDS);
-    let end = words.iter().position(is_last).map_or(words.len(), |last| last + 1);
-    words[..end].iter().any(|word| without_end(word) == "--all")
-}
-
-/// Returns a word without what closes a command or its sentence.
-fn without_end(word: &str) -> &str {
-    word.trim_end_matches(ENDS)
-}
-
-/// Returns a word without an opening quote or parenthesis.
-fn bare(word: &str) -> &str {
-    word.trim_start_matches(['`', '('])
-}
-
-/// Returns the quotes and parentheses at the beginning of a word.
-fn opening(word: &str) -> &str {
-    &word[..word.len() - bare(word).len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,29 +82,5 @@ mod tests {
         }
         let excluded = "Leave it out with --exclude vm.a.";
         assert_eq!(add_commands(excluded, "destroy"), "Leave it out with stead destroy --exclude vm.a.");
-    }
-
-    #[test]
-    fn a_command_on_one_stack_gets_its_global_flags() {
-        let flags = ["-C a".to_owned(), "-e prod".to_owned()];
-        for (help, complete) in [
-            (
-                "Run: stead secret set vars.a < FILE; or not.",
-                "Run: stead -C a -e prod secret set vars.a < FILE; or not.",
-            ),
-            ("(`stead drift --accept a` does)", "(`stead -C a -e prod drift --accept a` does)"),
-            (
-                "`stead ls`, or `stead recover`.",
-                "`stead -C a -e prod ls`, or `stead -C a -e prod recover`.",
-            ),
-            (
-                "stead does it: stead apply --all --stacks a.",
-                "stead does it: stead apply --all --stacks a.",
-            ),
-            ("stead -C b apply", "stead -C b apply"),
-            ("(stead fmt --prune)", "(stead -C a fmt --prune)"),
-        ] {
-            assert_eq!(add_global_flags(help, &flags), complete);
-        }
     }
 }

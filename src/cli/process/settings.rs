@@ -1,6 +1,7 @@
 //! The settings of a run: merges flags, environment variables, the user's profile and defaults, in this order of
 //! precedence. An empty variable counts as not set. Pure: variables and profiles are parameters.
 
+pub(in crate::cli) mod printed_commands;
 pub(in crate::cli) mod rows;
 pub(in crate::cli) mod unit_settings;
 
@@ -21,7 +22,6 @@ use crate::ledger::stores::location::without_password;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
 use crate::model::values::secret::Secret;
-use crate::report::text::escape;
 
 /// The stack's directory if none is configured.
 pub const DEFAULT_DIR: &str = ".";
@@ -166,23 +166,16 @@ pub enum CloudEndpoint {
     Unset,
 }
 
-/// Commands about the ledger of one stack in one environment that messages name.
-const LEDGER_COMMANDS: &[&str] =
-    &["lock break", "lock status", "resolve ", "state pull", "state repair", "state seal", "state verify"];
-
 impl Settings {
     /// Returns a command line with the global flags of this one, escaped, so that the user can copy it.
     pub(in crate::cli) fn command_line(&self, command: &str) -> String {
-        command_line(&self.said, command)
+        printed_commands::command_line(&self.said, command)
     }
 
-    /// Returns a message in which the commands about a ledger have the global flags of this command line: without them, they
-    /// are about another ledger, or none.
+    /// Returns a message whose commands on one stack have the global flags of this command line: without them, they are about
+    /// another stack or ledger, or none.
     pub(in crate::cli) fn with_global_flags(&self, text: &str) -> String {
-        LEDGER_COMMANDS.iter().fold(text.to_owned(), |text, command| {
-            let arguments = if command.ends_with(' ') { " " } else { "" };
-            text.replace(&format!("stead {command}"), &(self.command_line(command) + arguments))
-        })
+        printed_commands::add_global_flags(text, &self.said)
     }
 
     /// Sets whether the stack is trusted. An untrusted stack gets no variable's value from the environment, because
@@ -195,13 +188,6 @@ impl Settings {
         self.allow_outside = false;
         self.env_vars.clear();
     }
-}
-
-/// Returns a command line with these global flags, escaped, so that the user can copy it.
-pub(in crate::cli) fn command_line(global_flags: &[String], command: &str) -> String {
-    let flags = global_flags.iter().map(String::as_str);
-    let words: Vec<&str> = ["stead"].into_iter().chain(flags).chain([command]).collect();
-    escape::escape_line(words.join(" ").trim_end()).into_owned()
 }
 
 /// Returns the programs, each with the variables of the environment that it may see.

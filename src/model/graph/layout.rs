@@ -1,4 +1,4 @@
-//! A layered graph layout (after Sugiyama): what comes first is to the left, each node one column after the last one that it
+//! A layered graph layout (after Sugiyama): upstream nodes are to the left, each node one column after the last one that it
 //! follows; the order within a column keeps the number of crossings low. In: the number of nodes, and edges between their
 //! numbers. Out: a column and a row for each node, and the lines to draw. The result is the same in each run, so a
 //! committed image changes only with the graph.

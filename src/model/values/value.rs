@@ -51,11 +51,13 @@ pub enum Value {
 }
 
 /// What is known of an unknown value.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct UnknownValue {
     /// The resources that must exist first. Empty where no resource is the cause.
+    #[serde(rename = "unknown")]
     pub waits_for: Vec<Address>,
     /// Whether the value will be a secret, or contain one.
+    #[serde(rename = "secret", skip_serializing_if = "std::ops::Not::not")]
     pub is_secret: bool,
 }
 
@@ -482,14 +484,7 @@ impl Serialize for Value {
             }
             Self::Map(map) => serializer.collect_map(map),
             Self::Secret(secret) => secret.serialize(serializer),
-            Self::Unknown(unknown) => {
-                let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("unknown", &unknown.waits_for)?;
-                if unknown.is_secret {
-                    map.serialize_entry("secret", &true)?;
-                }
-                map.end()
-            }
+            Self::Unknown(unknown) => unknown.serialize(serializer),
         }
     }
 }

@@ -66,6 +66,11 @@ impl<'s, 'a> DueRules<'s, 'a> {
         steps: &[usize],
         all: &[Step],
     ) -> Vec<DueAmount> {
+        // An earlier update of the same object only releases what another step needs.
+        let is_update = |number: &&usize| {
+            all.get(**number).is_some_and(|step| matches!(step.operation, Operation::Update { .. }))
+        };
+        let last_update = steps.iter().rfind(is_update);
         let due = |number: &usize| {
             let step = all.get(*number)?;
             // The final snapshot of an object has a kind of its own.
@@ -73,7 +78,9 @@ impl<'s, 'a> DueRules<'s, 'a> {
             let due = match &step.operation {
                 _ if kind.billing == Billing::Arrears => None,
                 Operation::Create { .. } => self.at_creation(subject, decision),
-                Operation::Update { .. } if decision.act == DecisionKind::Update => {
+                Operation::Update { .. }
+                    if decision.act == DecisionKind::Update && last_update == Some(number) =>
+                {
                     self.at_change(subject, decision)
                 }
                 Operation::Update { .. } => None,

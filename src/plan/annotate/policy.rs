@@ -145,7 +145,10 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                 let has_steps = !change.steps.is_empty();
                 let about = Some(subject.address);
                 match undecided_policy(self.joined, (one.program.policy, about), again, has_steps) {
-                    Ok(undecided) => self.undecided.push(undecided),
+                    Ok(undecided) => {
+                        said = said.for_steps(undecided.is_waiting && has_steps);
+                        self.undecided.push(undecided);
+                    }
                     Err(never) => said = never,
                 }
             }
@@ -189,7 +192,10 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                 again.addresses.retain(|address| sending.contains(address));
                 let has_steps = !again.addresses.is_empty();
                 match undecided_policy(self.joined, (program.policy, None), again, has_steps) {
-                    Ok(undecided) => self.undecided.push(undecided),
+                    Ok(undecided) => {
+                        said = said.for_steps(undecided.is_waiting && has_steps);
+                        self.undecided.push(undecided);
+                    }
                     Err(never) => said = never,
                 }
             }
@@ -287,6 +293,13 @@ fn policy_result(
         PolicyEvaluation::Unknown(waits) => (
             PolicyStatus::Unknown,
             format!("It is evaluated once the values of {waits} are known: {}", policy.message),
+        ),
+        PolicyEvaluation::Undecidable(waits) => (
+            PolicyStatus::Unknown,
+            format!(
+                "It is decided neither here nor before a step, since values of {waits} are known only after it: {}",
+                policy.message
+            ),
         ),
         PolicyEvaluation::Failed(why) => (no, format!("It cannot be evaluated: {why}.")),
     };

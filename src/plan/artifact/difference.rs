@@ -9,9 +9,11 @@ use serde::Serialize;
 
 use super::change_digests::decisions_by_address;
 use super::difference_part::{AttributePart, DifferencePart};
+use super::fingerprint::is_about_secret;
+use super::verdicts::{VerdictKind, Verdicts, verdicts_by_address, verdicts_of_plan};
 use crate::model::address::{Address, Name};
+use crate::model::schema::Effect;
 use crate::model::values::value::Value;
-use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{AttributeChange, Cause, Change, Plan};
 use crate::plan::model::step::LedgerUpdate;
 
@@ -43,6 +45,8 @@ pub enum MovedSide {
     OtherStack,
     /// The version of stead.
     SteadVersion,
+    /// Options of the command line that leave something out.
+    Options,
 }
 
 impl MovedSide {
@@ -54,6 +58,7 @@ impl MovedSide {
             Self::CatalogPrice => "the catalog price",
             Self::OtherStack => "an output of another stack or a lookup",
             Self::SteadVersion => "the version of stead",
+            Self::Options => "the selection of the command line",
         }
     }
 }
@@ -139,48 +144,15 @@ pub fn compare_plans(old: PlanSide<'_>, new: PlanSide<'_>) -> Result<PlanDiffere
             resources.push(ResourceDifference { address: address.clone(), parts });
         }
     }
-    Ok(PlanDifference { resources, whole: sides.whole_parts()? })
+    let mut found = PlanDifference { resources, whole: sides.whole_parts()? };
+    if found.is_empty() && old.plan.fingerprint != new.plan.fingerprint {
+        found.whole.push(sides.part(DifferencePart::Rest, Value::Null, Value::Null));
+    }
+    Ok(found)
 }
 
 fn changes_by_address(plan: &Plan) -> BTreeMap<&Address, &Change> {
     plan.changes.iter().map(|change| (&change.address, change)).collect()
-}
-
-/// Blockers and denials, each as its kind and its name.
-type Verdicts<'p> = BTreeSet<(VerdictKind, &'p str)>;
-
-/// What forbids a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum VerdictKind {
-    Blocker,
-    Policy,
-}
-
-impl VerdictKind {
-    const fn part(self) -> DifferencePart {
-        match self {
-            Self::Blocker => DifferencePart::Blocker,
-            Self::Policy => DifferencePart::Policy,
-        }
-    }
-}
-
-fn verdicts_by_address(plan: &Plan) -> BTreeMap<&Address, Verdicts<'_>> {
-    let mut found: BTreeMap<&Address, Verdicts<'_>> = BTreeMap::new();
-    for (address, verdict) in verdicts(plan) {
-        if let Some(address) = address {
-            found.entry(address).or_default().insert(verdict);
-        }
-    }
-    found
-}
-
-fn verdicts(plan: &Plan) -> impl Iterator<Item = (Option<&Address>, (VerdictKind, &str))> {
-    let blocks = plan.blocks.iter().filter(|block| !Blocker::is_ruling(block));
-    let blocks = blocks.map(|block| (block.address.as_ref(), (VerdictKind::Blocker, block.code.as_str())));
-    let denied = plan.policy.iter().filter(|result| result.is_decided_denial());
-    blocks
-        .chain(denied.map(|result| (result.address.as_ref(), (VerdictKind::Policy, result.name.as_str()))))
 }
 
 /// Both plans.
@@ -198,6 +170,7 @@ impl Sides<'_> {
             (MovedSide::Configuration, old.config != new.config),
             (MovedSide::OtherStack, old.reads != new.reads),
             (MovedSide::SteadVersion, self.old.stead_version != self.new.stead_version),
+            (MovedSide::Options, self.old.plan.left_out + self.new.plan.left_out > 0),
         ];
         let moved: Vec<MovedSide> =
             differing.into_iter().filter_map(|(side, differs)| differs.then_some(side)).collect();
@@ -214,6 +187,17 @@ impl Sides<'_> {
         match self.moved_inputs() {
             moved if planned.is_secret() && moved == [MovedSide::LiveObject] => {
                 vec![MovedSide::Configuration]
+            }
+            moved => moved,
+        }
+    }
+
+    /// Returns what moved so that a policy decides otherwise. The policies of a user's settings are no part of the
+    /// configuration that the plans have a digest of.
+    fn moved_policy(self) -> Vec<MovedSide> {
+        match self.moved_inputs() {
+            moved if moved == [MovedSide::LiveObject] => {
+                vec![MovedSide::Configuration, MovedSide::LiveObject]
             }
             moved => moved,
         }
@@ -335,6 +319,14 @@ impl Sides<'_> {
                     moved: vec![MovedSide::LiveObject],
                 });
             }
+            let secrets = |side: Option<&AttributeChange>| {
+                Value::List(side.iter().flat_map(|side| &side.secrets).map(Value::text).collect())
+            };
+            if is_planned_same && !is_same(&secrets(one), &secrets(other))? {
+                let part = DifferencePart::Attribute(path.clone(), AttributePart::Secrets);
+                let moved = self.moved_policy();
+                parts.push(PartDifference { part, old: secrets(one), new: secrets(other), moved });
+            }
             if !is_planned_same || one.is_some() != other.is_some() {
                 let by_cause = |side: &AttributeChange| moved_by_cause(side.cause, || self.moved_inputs());
                 let (part, moved) = match (one, other) {
@@ -357,10 +349,14 @@ impl Sides<'_> {
     fn set_parts(self, old: Option<&Verdicts<'_>>, new: Option<&Verdicts<'_>>) -> Vec<PartDifference> {
         let none = Verdicts::new();
         let (old, new) = (old.unwrap_or(&none), new.unwrap_or(&none));
-        let lost =
-            old.difference(new).map(|(kind, name)| self.part(kind.part(), Value::text(name), Value::Null));
-        let added =
-            new.difference(old).map(|(kind, name)| self.part(kind.part(), Value::Null, Value::text(name)));
+        let part = |kind: VerdictKind, old: Value, new: Value| match kind {
+            VerdictKind::Blocker => self.part(kind.part(), old, new),
+            VerdictKind::Policy => {
+                PartDifference { part: kind.part(), old, new, moved: self.moved_policy() }
+            }
+        };
+        let lost = old.difference(new).map(|(kind, name)| part(*kind, Value::text(name), Value::Null));
+        let added = new.difference(old).map(|(kind, name)| part(*kind, Value::Null, Value::text(name)));
         lost.chain(added).collect()
     }
 
@@ -385,7 +381,17 @@ impl Sides<'_> {
             if !is_same(&one, &other)? || !is_same(&old.outputs.get(name), &new.outputs.get(name))? {
                 let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
                 parts.push(self.part(DifferencePart::Output(name.clone()), value(one), value(other)));
+            } else if !is_same(&recorded(old, name), &recorded(new, name))? {
+                let value = |plan| recorded(plan, name).flatten().cloned().unwrap_or_default();
+                let part = DifferencePart::RecordedOutput(name.clone());
+                let moved = self.or_ledger(self.moved_inputs());
+                parts.push(PartDifference { part, old: value(old), new: value(new), moved });
             }
+        }
+        let (one, other) = (secret_notes(old), secret_notes(new));
+        if !is_same(&one, &other)? {
+            let moved = self.moved_policy();
+            parts.push(PartDifference { part: DifferencePart::Secrets, old: one, new: other, moved });
         }
         let others = |plan: &'_ Plan| -> Result<Vec<String>, serde_json::Error> {
             let is_whole = |update: &&LedgerUpdate| {
@@ -425,9 +431,15 @@ fn moved_by_cause(cause: Cause, inputs: impl FnOnce() -> Vec<MovedSide>) -> Vec<
     }
 }
 
-fn verdicts_of_plan(plan: &Plan) -> BTreeSet<(VerdictKind, String)> {
-    let whole = verdicts(plan).filter(|(address, _)| address.is_none());
-    whole.map(|(_, (kind, name))| (kind, name.to_owned())).collect()
+/// Returns the recorded value of an output that a plan changes: `None` if it does not, and `Some(None)` if none is recorded.
+fn recorded<'p>(plan: &'p Plan, name: &Name) -> Option<Option<&'p Value>> {
+    plan.output_changes().find(|output| output.name == *name).map(|output| output.before.as_ref())
+}
+
+/// Returns what a plan does for secrets, as the fingerprint covers it.
+fn secret_notes(plan: &Plan) -> Value {
+    let notes = plan.notes.iter().filter(|note| is_about_secret(note));
+    Value::List(notes.map(|note| Value::text(&note.text)).collect())
 }
 
 fn action_value(change: &Change) -> Value {
@@ -435,7 +447,9 @@ fn action_value(change: &Change) -> Value {
 }
 
 fn effects_value(change: &Change) -> Value {
-    Value::List(change.effects.iter().map(|effect| Value::text(&effect.text)).collect())
+    // Whether a change opens something may depend on the time.
+    let decided = change.effects.iter().filter(|effect| effect.code != Effect::Exposure);
+    Value::List(decided.map(|effect| Value::text(&effect.text)).collect())
 }
 
 /// Returns the monthly price before and after; what is due now depends on the time.

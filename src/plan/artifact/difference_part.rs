@@ -38,6 +38,10 @@ pub enum DifferencePart {
     Policy,
     /// An output, by its name.
     Output(Name),
+    /// The value of an output that an apply recorded, by its name.
+    RecordedOutput(Name),
+    /// What is generated, read or delivered for a secret.
+    Secrets,
     /// Moves, transfers and recipients of secrets in the ledger.
     LedgerUpdates,
     /// The stack.
@@ -48,6 +52,8 @@ pub enum DifferencePart {
     Account,
     /// Options of the command line.
     Options,
+    /// What no other part shows: the fingerprints differ.
+    Rest,
 }
 
 /// In what an attribute differs.
@@ -61,6 +67,8 @@ pub enum AttributePart {
     NewlyPlanned,
     /// Only the earlier plan sets it.
     NoLongerPlanned,
+    /// In the secrets that the planned value contains, by their names.
+    Secrets,
     /// In why it changes, or in whether that replaces the object.
     Why,
 }
@@ -72,6 +80,9 @@ impl DifferencePart {
         Cow::Borrowed(match self {
             Self::Attribute(path, part) => return Cow::Owned(format!("{path} ({})", part.key())),
             Self::Output(name) => return Cow::Owned(format!("output {name}")),
+            Self::RecordedOutput(name) => return Cow::Owned(format!("output {name} (recorded)")),
+            Self::Secrets => "secrets",
+            Self::Rest => "rest of the plan",
             Self::Action => "action",
             Self::Cause => "cause",
             Self::Kind => "kind",
@@ -99,6 +110,7 @@ impl AttributePart {
         match self {
             Self::Live => "live",
             Self::Planned | Self::NewlyPlanned | Self::NoLongerPlanned => "planned",
+            Self::Secrets => "secrets",
             Self::Why => "why",
         }
     }

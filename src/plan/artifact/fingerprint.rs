@@ -167,7 +167,7 @@ pub(super) fn is_decided(block: &Blocker) -> bool {
     ![POLICY.code, UPSTREAM.code, IDENTITY_MISSING.code].contains(&&*block.code)
 }
 
-fn is_about_secret(note: &PlanNote) -> bool {
+pub(super) fn is_about_secret(note: &PlanNote) -> bool {
     matches!(note.code, NoteCode::Generated | NoteCode::SecretSource | NoteCode::Delivered)
 }
 

@@ -12,3 +12,4 @@ pub mod recheck;
 pub mod redaction;
 pub mod saved_plan;
 pub mod signature;
+mod verdicts;

@@ -172,7 +172,7 @@ pub struct Change {
     /// The monthly price in USD, before and after the apply.
     pub cost: ChangeCost,
     /// Affected resources, sorted: those whose block refers to this one, and those whose live object refers to its object.
-    /// The JSON key `hits` is part of the format.
+    /// The name is the key in the JSON format.
     pub hits: Vec<Address>,
     /// The numbers of its steps in the plan, in the order of execution; empty where only the ledger changes.
     pub steps: Vec<usize>,

@@ -60,7 +60,7 @@ fn policies_are_evaluated_for_each_resource_and_for_the_plan() {
     open Pass: No open.
     small Deny volume.media: No small.
     plans Pass: No plans.
-    later Unknown vm.web: It is evaluated once the values of vm.web are known: No later.
+    later Unknown vm.web: It is decided neither here nor before a step, since values of vm.web are known only after it: No later.
     wrong Deny vm.web: It cannot be evaluated: a text and a whole number cannot be ordered.
     budget Deny: No budget.
     many Pass: No many.

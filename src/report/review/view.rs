@@ -238,6 +238,8 @@ impl<'a> PlanReview<'a> {
                 vec![said.collect::<Vec<_>>().join(", ")]
             }
         };
+        let is_partial = self.plan.left_out > 0 && !counts.is_empty();
+        facts.extend(is_partial.then(|| format!("{} left out of this plan", self.plan.left_out)));
         facts.extend(outputs);
         facts.extend((unknown > 0).then(|| drift::describe_not_readable(unknown)));
         facts.extend(self.drift_result().into_iter().flat_map(drift_headline));

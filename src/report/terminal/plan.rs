@@ -44,7 +44,8 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
         // A declaration that has already taken effect changes nothing: only the verbose output mentions it.
         let shown = |note: &&PlanNote| verbose || note.code != NoteCode::Done;
         add_grouped_notes(&mut page, plan.notes.iter().filter(shown), complete);
-        policy_results::add_policy_results(&mut page, policy_results::named_results(&plan.policy, verbose));
+        let named = policy_results::named_results(&plan.policy, verbose);
+        policy_results::add_policy_results(&mut page, named, complete);
         let mut first = no_changes(plan, verbose, style).to_unwrapped(style) + "\n";
         if verbose {
             first = plan_headline(plan, facts, style).to_unwrapped(style) + "\n" + &first;

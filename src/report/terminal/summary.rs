@@ -25,7 +25,7 @@ pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbo
         let blocks = groups::group_blockers(plan.blocks.iter());
         add_blockers(page, &blocks.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &plan.policy);
     }
-    policy_results::add_policy_results(page, plan.policy.iter());
+    policy_results::add_policy_results(page, plan.policy.iter(), complete);
     add_cost(page, plan);
     add_duration(page, plan);
     add_totals(page, plan);
@@ -188,6 +188,7 @@ fn add_totals(page: &mut TextPage, plan: &Plan) {
         .map(|(action, _, count)| format!("{count} {}", phrases::action_keyword(action)))
         .collect();
     said.push(format!("{} unchanged", plan.unchanged));
+    said.extend((plan.left_out > 0).then(|| format!("{} left out", plan.left_out)));
     let outputs = plan.output_changes().count();
     said.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     page.add_line(label_line("PLAN").push_text(said.join(&dot)).at_end(

@@ -128,7 +128,7 @@ fn a_plan_document_has_the_content_of_the_plan() {
     assert_eq!(
         document["summary"],
         json!({
-            "create": 1, "update": 2, "replace": 1, "delete": 1, "adopt": 1, "move": 1, "forget": 1, "outputs": 0, "unchanged": 41
+            "create": 1, "update": 2, "replace": 1, "delete": 1, "adopt": 1, "move": 1, "forget": 1, "outputs": 0, "unchanged": 41, "left_out": 0
         })
     );
     assert_eq!(document["cost"]["delta"], json!(73.0));

@@ -49,6 +49,15 @@ impl DifferenceLine {
             DifferencePart::Blocker => (verdict_label(old, new, "blocked by"), None),
             DifferencePart::Policy => (verdict_label(old, new, "denied by the policy"), None),
             DifferencePart::Output(name) => (format!("output {name}"), or_none("none")),
+            DifferencePart::RecordedOutput(name) => {
+                (format!("output {name}, recorded value"), or_none("no change"))
+            }
+            DifferencePart::Secrets => {
+                ("what is done for secrets".into(), each(&|value| list_text(value, "; ")))
+            }
+            DifferencePart::Rest => {
+                ("the fingerprints differ, and no part of the plans shows why".into(), None)
+            }
             DifferencePart::LedgerUpdates => {
                 ("moves, transfers or recipients of secrets that the ledger records".into(), None)
             }
@@ -79,6 +88,7 @@ fn attribute_line(
         AttributePart::NoLongerPlanned => {
             (format!("{path}, planned value"), values().map(|(old, _)| (old, absent())))
         }
+        AttributePart::Secrets => (format!("{path}, secrets in the planned value"), values()),
         AttributePart::Why => {
             (format!("{path}: why it changes, or whether that replaces the object"), None)
         }

@@ -127,11 +127,12 @@ impl<'r> PolicyGroup<'r> {
         self.rank() > 2
     }
 
-    /// Returns the names of the first three resources, and how many more there are.
-    pub(in crate::report) fn names(&self) -> (Vec<&'r str>, usize) {
+    /// Returns the names of the first three resources, of all if it is `complete`, and how many more there are.
+    pub(in crate::report) fn names(&self, complete: bool) -> (Vec<&'r str>, usize) {
         const MAX_NAMES: usize = 3;
-        let names = self.addresses.iter().take(MAX_NAMES).map(|address| address.as_str()).collect();
-        (names, self.addresses.len().saturating_sub(MAX_NAMES))
+        let most = if complete { self.addresses.len() } else { MAX_NAMES };
+        let names = self.addresses.iter().take(most).map(|address| address.as_str()).collect();
+        (names, self.addresses.len().saturating_sub(most))
     }
 }
 
@@ -161,13 +162,15 @@ pub(in crate::report) fn claims_of_blocker(block: &Blocker, results: &[PolicyRes
     describe_claims(results.iter().filter(|_| block.is_ruling()).find(is_of_block)?)
 }
 
-/// Adds the results of a plan that are not a plain pass. Denials are omitted: they are shown with the blockers.
+/// Adds the results of a plan that are not a plain pass, with the names of all resources if they are to be `complete`. Denials
+/// are omitted: they are shown with the blockers.
 pub(in crate::report) fn add_policy_results<'r>(
     page: &mut TextPage,
     results: impl Iterator<Item = &'r PolicyResult>,
+    complete: bool,
 ) {
     for group in PolicyGroup::group_results(results.map(ShownResult::of_plan)) {
-        add_group(page, &group);
+        add_group(page, &group, complete);
     }
 }
 
@@ -195,11 +198,11 @@ pub(in crate::report) fn count_warnings<'r>(
 /// Adds the results of the policies that were left to an apply. Denials are omitted: they are shown with the failures.
 pub(in crate::report) fn add_policy_outcomes(page: &mut TextPage, outcomes: &[PolicyOutcome]) {
     for group in PolicyGroup::group_results(outcomes.iter().map(ShownResult::of_apply)) {
-        add_group(page, &group);
+        add_group(page, &group, false);
     }
 }
 
-fn add_group(page: &mut TextPage, group: &PolicyGroup<'_>) {
+fn add_group(page: &mut TextPage, group: &PolicyGroup<'_>, complete: bool) {
     let shown = &group.first;
     let result = shown.result;
     let (role, word) = match (result.verdict, shown.is_final) {
@@ -214,7 +217,7 @@ fn add_group(page: &mut TextPage, group: &PolicyGroup<'_>) {
     let line = TextLine::indent(0).push_styled(TextRole::Strong, "POLICY").to_column(7).continue_at(7);
     let mut line =
         line.push_styled(role, result.name.as_str()).push_text(" ").push_styled(role, word).push_text("  ");
-    let (names, more) = group.names();
+    let (names, more) = group.names(complete);
     if !names.is_empty() {
         line = line.push_styled(TextRole::Strong, names.join(", "));
         line = line.push_text(if more > 0 { format!(" and {more} more") } else { String::new() });

@@ -1,4 +1,4 @@
-//! The layered drawing of a graph, of units or of changes: what comes first is to the left. In: the boxes and the edges
+//! The layered drawing of a graph, of units or of changes: what is done first is to the left. In: the boxes and the edges
 //! between them. Out: an SVG element that loads nothing; a page adds its own style. The result is the
 //! same in each run.
 

@@ -169,7 +169,7 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     }));
     notes::add_notes(&mut page, found.notes.iter());
     let exposures = policy_results::named_results(found.exposures, found.verbose);
-    policy_results::add_policy_results(&mut page, exposures);
+    policy_results::add_policy_results(&mut page, exposures, found.verbose);
     if let Some(told) = found.elsewhere.describe_unread() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
         page.add_line(

@@ -67,7 +67,8 @@ pub fn find_merge_base<G: CommitGraph>(
         [only] => *only,
         [newest, ..] => independent(graph, &common)?.first().copied().unwrap_or(*newest),
     };
-    // A tip is the best ancestor whatever else exists. For another one, what is cut off could hold a better one.
+    // A tip is the best ancestor in any case. Instead of another one, the commits that a shallow clone lacks may have a
+    // better one.
     let is_certain = !walk.is_cut || best == first || best == second;
     Ok(if is_certain { MergeBase::Found(best) } else { MergeBase::Unknown })
 }

@@ -99,7 +99,7 @@ pub(in crate::cli) async fn apply_all(
     let exit = finish(session, &request, (&workspace, &planned), outcomes, &results);
     // What has no plan is not in the review, so the review does not continue with it.
     if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| results.has_unfinished()) {
-        let again = format!("apply{} --expect {}", request.format_flags(), review.whole);
+        let again = format!("{} --expect {}", request.format_command(), review.whole);
         session.next(&again, "continues with what is not done");
     }
     Ok(exit)

@@ -28,10 +28,11 @@ pub(super) fn require_approval_flag(
     if order.yes.is_none() && !session.ui.interactive {
         let failure = CliFailure::confirmation_required();
         return Err(if order.destroy {
-            failure.help(approval_hint(session, &session.open()?))
+            failure.help(destroy_hint(session, order, &session.open()?))
         } else {
+            let command = session.command_line(&format!("{} --yes", order.format_command()));
             failure
-                .help(format!("Confirm with a flag: {}", session.command_line("apply --yes")))
+                .help(format!("Confirm with a flag: {command}"))
                 .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE confirm less.")
         });
     }
@@ -39,9 +40,9 @@ pub(super) fn require_approval_flag(
 }
 
 /// Returns the hint that states how to approve a destroy without a prompt.
-fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
-    let stack = &project.stack.name;
-    format!("Confirm with a flag: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
+fn destroy_hint(session: &CommandContext, order: &ApplyRequest<'_>, project: &LoadedStack) -> String {
+    let command = format!("{} --yes --confirm {}", order.format_command(), project.stack.name);
+    format!("Confirm with a flag: {}", session.command_line(&command))
 }
 
 /// Checks `--confirm`: a destroy with `--yes` needs the stack's name, and a name must be that of the stack. The name
@@ -57,7 +58,7 @@ pub(super) fn check_confirmation(
             Exit::Usage,
             "--yes alone destroys nothing: the stack's name must be confirmed, too",
         )
-        .help(approval_hint(session, project))),
+        .help(destroy_hint(session, order, project))),
         Some(named) if named != stack => {
             Err(CliFailure::new(Exit::Usage, format!("--confirm has {named}; this stack is {stack}"))
                 .help("Check -C and -e: nothing was deleted."))

@@ -104,7 +104,9 @@ impl UnitsApplyRequest<'_> {
             // A destroy takes no approval of deletions, and leaves removed units.
             return format!("destroy{}", format_unit_flags(self.units, &[], (&[], &[]), self.readers));
         }
-        format!("apply{}", self.format_flags())
+        let overrides: String =
+            self.overriding.format_flags().iter().map(|flag| format!(" {flag}")).collect();
+        format!("apply{}{overrides}", self.format_flags())
     }
 
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.
@@ -157,6 +159,13 @@ pub(in crate::cli) struct ApplyRequest<'a> {
 }
 
 impl ApplyRequest<'_> {
+    /// Returns the command with all flags that decide what is applied, without global flags: with fewer of them, it would
+    /// change more.
+    pub(super) fn format_command(&self) -> String {
+        let command = self.scope.format_command(self.destroy, self.with_leftovers);
+        std::iter::once(command).chain(self.overriding.format_flags()).collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns the options of the plan.
     pub(super) fn planning_options(&self, session: &CommandContext) -> PlanningOptions {
         let command = self.scope.format_command(self.destroy, self.with_leftovers);

@@ -48,8 +48,10 @@ pub(super) fn check_approval_flags(
         ),
         None => "confirmation is required, but this is not a terminal".to_owned(),
     };
+    let plan = session.command_line(&format!("plan{}", request.format_flags()));
+    let apply = session.command_line(&format!("{} --expect FINGERPRINT", request.format_command()));
     Err(CliFailure::new(Exit::Usage, what)
-        .help("Review the plans, and apply them by their fingerprint: stead plan --all, then stead apply --all --expect FINGERPRINT.")
+        .help(format!("Review the plans, and apply them by their fingerprint: {plan}, then {apply}."))
         .help("Or name one environment: -e ENVIRONMENT --yes."))
 }
 

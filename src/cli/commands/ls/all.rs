@@ -64,7 +64,10 @@ pub(super) async fn list_all(
             unit_outputs::document(&outputs, &summary, |table| ListDocument::new("resources", table));
         ui.write_result(&document);
     } else {
-        ui.write_result(&one_table(&outputs, wide).to_text("Nothing is managed yet.", ui.style));
+        // What a unit that failed has is not known.
+        let has_failed = unit_outputs::failed_count(&outputs) > 0;
+        let nothing = if has_failed { "" } else { "Nothing is managed yet." };
+        ui.write_result(&one_table(&outputs, wide).to_text(nothing, ui.style));
         unit_outputs::print_failures(ui, &outputs);
     }
     review::print_left_out(ui, &workspace);

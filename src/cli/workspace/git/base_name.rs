@@ -9,7 +9,7 @@ pub(in crate::cli) struct BaseName {
     pub(in crate::cli) name: String,
     /// Variable of CI that names it; `None` if the user or the default does.
     pub(in crate::cli) variable: Option<&'static str>,
-    /// Whether nobody named it, so that it must be another branch than the one that is checked out.
+    /// Whether it is the default, which must be another branch than the one that is checked out.
     pub(in crate::cli) is_default: bool,
 }
 

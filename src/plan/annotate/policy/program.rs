@@ -18,11 +18,21 @@ pub(in crate::plan) enum PolicyEvaluation {
     Deny,
     /// The result depends on values that are known after apply: up to three addresses, joined with commas.
     Unknown(String),
+    /// The result depends on values that no step waits for, so that an apply does not decide it either; as for `Unknown`.
+    Undecidable(String),
     /// The expression cannot be evaluated: the reason as a phrase. It counts as a denial.
     Failed(String),
 }
 
 impl PolicyEvaluation {
+    /// Returns the result for a condition that an apply evaluates again, before a step that waits for what it needs or not.
+    pub fn for_steps(self, is_decided_there: bool) -> Self {
+        match self {
+            Self::Unknown(waits) if !is_decided_there => Self::Undecidable(waits),
+            said => said,
+        }
+    }
+
     /// Returns what the value of a condition says.
     pub fn from_value(value: Result<Value, EvaluationError>) -> Self {
         match value {

@@ -12,7 +12,7 @@ use crate::model::schema::{Attribute, Type};
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value, ValueMap};
 use crate::plan::decision::{Decision, DecisionKind};
-use crate::plan::diff::attributes::display_value;
+use crate::plan::diff::attributes::{AttributeDiffer, display_value};
 use crate::plan::diff::planned_values::planned_value;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
 use crate::plan::model::change::{Change, ChangeCost, Plan};
@@ -155,17 +155,36 @@ fn instance_key(subject: &ResourceState<'_>) -> Option<Name> {
     is_instance.then(|| Name::new(parts[parts.len() - 1]))
 }
 
-/// Returns the planned value of an attribute, as a condition reads it.
+/// Returns the value of an attribute after the apply, as a condition reads it: what the service has then, also where that is
+/// not what the block says.
 pub(in crate::plan) fn planned_fact(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     decision: &Decision<'_>,
     attribute: &'static Attribute,
 ) -> Value {
+    if is_left_alone(joined, subject, decision, attribute) {
+        return live_fact(joined, subject, attribute);
+    }
     let waits = || Value::unknown(vec![subject.address.clone()]);
     let absent = || if attribute.is_writable() { Value::Null } else { waits() };
     let value = planned_value(subject, decision, attribute.name).unwrap_or_else(absent);
     readable_value(joined, attribute, value)
+}
+
+/// Returns whether the object has another value than its block writes, and the apply leaves that as it is: the difference is
+/// ignored, or the object is frozen.
+fn is_left_alone(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+    attribute: &'static Attribute,
+) -> bool {
+    let is_kept =
+        decision.act == DecisionKind::Frozen || !(decision.is_new() || decision.changes(&[attribute.name]));
+    let Some(want) = decision.find_attribute(attribute.name).filter(|_| is_kept) else { return false };
+    AttributeDiffer::new(joined, subject)
+        .is_some_and(|diff| diff.shows(attribute) && !diff.shows_written(want))
 }
 
 /// Returns the live value of an attribute, as a condition reads it; null without an object.

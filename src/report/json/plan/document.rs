@@ -225,6 +225,8 @@ pub(in crate::report::json) struct PlanSummary {
     forget: usize,
     /// Number of resources without a change.
     unchanged: usize,
+    /// Number of resources that the command line left out: of these, the plan says nothing.
+    left_out: usize,
     /// Number of outputs that change, or may change.
     outputs: usize,
 }
@@ -241,6 +243,7 @@ impl PlanSummary {
             r#move: counts.get(Action::Move),
             forget: counts.get(Action::Forget),
             unchanged: plan.unchanged,
+            left_out: plan.left_out,
             outputs: plan.output_changes().count(),
         }
     }

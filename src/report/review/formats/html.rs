@@ -197,7 +197,7 @@ fn alerts_markup(of: &PlanReview<'_>) -> Markup {
             div.alert.bad[result.verdict == PolicyStatus::Deny] {
                 strong { "policy " (escape_text(&result.name)) } " (" (result.level.keyword()) ") "
                 (group.first.verdict_phrase()) " "
-                @let (names, more) = group.names();
+                @let (names, more) = group.names(false);
                 @for name in &names { code { (name) } " " }
                 @if more > 0 { "and " (more) " more " }
                 (escape_text(&group.first.describe_message())) " " (location_markup(of, result.source.as_ref()))

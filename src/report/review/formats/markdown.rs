@@ -176,7 +176,7 @@ fn policy_alert(of: &PlanReview<'_>, group: &PolicyGroup<'_>, remedies: &DenialR
         _ if ruling.is_default => "🔷",
         _ => "❗",
     };
-    let (names, more) = group.names();
+    let (names, more) = group.names(false);
     let subject: Vec<String> = names.into_iter().map(|name| format!(" {}", inline_code(name))).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let place = location_suffix(of, ruling.source.as_ref().filter(|_| group.addresses.len() < 2));

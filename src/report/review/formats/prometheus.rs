@@ -133,6 +133,13 @@ fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
         round_dollars(plan.cost.monthly_before),
     );
     page.add_sample("stead_monthly_dollars", &[("when", "after")], round_dollars(plan.cost.monthly_after));
+    page.add_header("stead_unpriced_resources", "Resources without a known price, which no sum has.");
+    page.add_sample("stead_unpriced_resources", &[], plan.cost.unpriced);
+    page.add_header(
+        "stead_due_unknown",
+        "Changes that are charged or refunded at once by an amount that is not known.",
+    );
+    page.add_sample("stead_due_unknown", &[], of.due().total.unknown);
     page.add_header("stead_due_dollars", "What is charged at once, negative if it is refunded.");
     page.add_sample("stead_due_dollars", &[], round_dollars(of.due().total.amount));
 }

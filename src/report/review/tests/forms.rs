@@ -358,6 +358,12 @@ fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     # TYPE stead_monthly_dollars gauge
     stead_monthly_dollars{stack="shop",env="prod",unit="shop/prod",when="before"} 339.4
     stead_monthly_dollars{stack="shop",env="prod",unit="shop/prod",when="after"} 412.4
+    # HELP stead_unpriced_resources Resources without a known price, which no sum has.
+    # TYPE stead_unpriced_resources gauge
+    stead_unpriced_resources{stack="shop",env="prod",unit="shop/prod"} 1
+    # HELP stead_due_unknown Changes that are charged or refunded at once by an amount that is not known.
+    # TYPE stead_due_unknown gauge
+    stead_due_unknown{stack="shop",env="prod",unit="shop/prod"} 1
     # HELP stead_due_dollars What is charged at once, negative if it is refunded.
     # TYPE stead_due_dollars gauge
     stead_due_dollars{stack="shop",env="prod",unit="shop/prod"} 19.5
