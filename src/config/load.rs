@@ -430,7 +430,8 @@ fn header_stacks(
 pub struct HeaderStack {
     /// Its directory, from the root within which configuration is shared.
     pub directory: Name,
-    /// Environment whose outputs are read; `None` for the one of the same name, or the only one.
+    /// Environment whose outputs are read; `None` for the one of the same name; in a stack without environments also for
+    /// the only one.
     pub environment: Option<Name>,
     /// Where the stack names it.
     pub source: SourceLocation,

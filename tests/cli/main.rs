@@ -76,6 +76,7 @@ mod trials;
 mod units;
 mod units_approval;
 mod units_changed;
+mod units_claims;
 mod units_deletions;
 mod units_drift;
 mod units_profiles;

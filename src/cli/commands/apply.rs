@@ -84,7 +84,8 @@ pub(in crate::cli) async fn plan_and_apply(
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
     let approval = RunApproval::new(order.expected.as_ref(), order.yes.as_ref());
-    let done = apply.approved(approval).overriding(order.overriding).run_new_plan(order).await;
+    let again = order.format_command();
+    let done = apply.approved(approval).overriding(order.overriding, &again).run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }
 
@@ -111,7 +112,7 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
-    let approved = apply.approved(RunApproval::of_saved_plan()).overriding(overriding);
+    let approved = apply.approved(RunApproval::of_saved_plan()).overriding(overriding, "");
     let done = approved.run_saved_plan((saved, file)).await;
     ledger_io::close_after(journal, done).await
 }

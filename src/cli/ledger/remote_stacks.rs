@@ -153,8 +153,8 @@ fn unreadable_stack_failure(
     Box::new(LoadFailure::new(project.stack.sources.clone(), vec![problem])).into()
 }
 
-/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only
-/// one or, without environments, the default.
+/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else, for a stack without
+/// environments, the only one; the default of a stack without environments.
 ///
 /// # Errors
 /// When the configured one does not exist, or none is configured and several differ in name.
@@ -169,7 +169,10 @@ fn remote_environment(
     match &other.environment {
         Some(wanted) if known(wanted) || peek.environments.is_empty() => Ok(wanted.clone()),
         None if known(own) => Ok(own.clone()),
-        None if peek.environments.len() < 2 => Ok(peek.default.clone()),
+        None if peek.environments.is_empty() => Ok(peek.default.clone()),
+        None if peek.environments.len() == 1 && project.stack.environments.is_empty() => {
+            Ok(peek.default.clone())
+        }
         asked => {
             let wanted = asked.as_ref().unwrap_or(own);
             let all: Vec<&str> = peek.environments.iter().map(Name::as_str).collect();

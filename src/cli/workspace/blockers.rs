@@ -206,12 +206,11 @@ fn block_outside_readers(
     let mut found = outside.users_of_removed(planned.iter().copied());
     let mut unreadable = Vec::new();
     for (number, plan) in planned.iter().filter(|(_, plan)| !plan.changes.is_empty()) {
-        if destroy {
-            // A selected unit without a plan blocks what it reads by itself.
-            let readers = outside.readers_of(&workspace.graph, *number).into_iter();
-            found.entry(*number).or_default().extend(readers.filter(|(unit, _)| !failed.contains(unit)));
-        }
         if plan.base.destroy {
+            let readers = outside.readers_of(&workspace.graph, *number).into_iter();
+            // In a destroy, a selected unit without a plan blocks what it reads by itself.
+            let readers = readers.filter(|(unit, _)| !(destroy && failed.contains(unit)));
+            found.entry(*number).or_default().extend(readers);
             let directories = workspace.unreadable.iter().map(|one| unreadable_blocker(&one.directory));
             unreadable.push((*number, directories.collect()));
         }

@@ -2,7 +2,7 @@
 //! units without edges. Out: units with their upstream units, and diagnostics by unit: one name in two directories, a
 //! cycle, a directory without a stack, an environment or an output that does not exist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::loaded_unit::{WorkspaceUnit, loaded_stack};
 use crate::config::check::remote_outputs::check_remote_outputs;
@@ -19,14 +19,16 @@ use crate::workspace::unit::{Unit, UnitName, UpstreamUnit};
 /// Diagnostics by the number of the unit.
 type UnitProblems = BTreeMap<usize, Vec<Diagnostic>>;
 
-/// Sets the upstream units of all units, and returns the problems between them. `headers` has the stacks by directory.
+/// Sets the upstream units of all units, and returns the problems between them. `headers` has the stacks by directory,
+/// and `unreadable` the directories whose stack files cannot be read.
 pub(super) fn connect_units(
     units: &mut [WorkspaceUnit],
     headers: &BTreeMap<Name, StackHeader>,
+    unreadable: &BTreeSet<Name>,
 ) -> UnitProblems {
     let mut problems = UnitProblems::new();
     for (number, one) in units.iter_mut().enumerate() {
-        let (upstream, found) = upstream_units(one, headers);
+        let (upstream, found) = upstream_units(one, headers, unreadable);
         one.unit.upstream = upstream;
         problems.entry(number).or_default().extend(found);
     }
@@ -56,6 +58,7 @@ pub(super) fn connect_units(
 pub(super) fn upstream_units(
     one: &WorkspaceUnit,
     headers: &BTreeMap<Name, StackHeader>,
+    unreadable: &BTreeSet<Name>,
 ) -> (Vec<UpstreamUnit>, Vec<Diagnostic>) {
     let (mut upstream, mut problems) = (Vec::new(), Vec::new());
     let Some(stack) = loaded_stack(one) else {
@@ -64,11 +67,7 @@ pub(super) fn upstream_units(
     };
     for (alias, other) in &stack.stacks {
         let Some(header) = header_of(&other.directory, headers) else {
-            problems.push(
-                remote_problem(other, "there is no stack in this directory")
-                    .detail(format!("`{}` is no directory of a stack in this repository.", other.shown))
-                    .help("name the directory of a stack, relative to this one"),
-            );
+            problems.push(missing_stack(other, unreadable.contains(&other.directory)));
             continue;
         };
         match upstream_environment(&one.unit, other.environment.as_ref(), header) {
@@ -84,6 +83,18 @@ pub(super) fn upstream_units(
     (upstream, problems)
 }
 
+/// Returns the problem of an entry whose stack is not known.
+fn missing_stack(other: &OtherStack, is_unreadable: bool) -> Diagnostic {
+    if is_unreadable {
+        return remote_problem(other, "another stack cannot be read")
+            .detail(format!("The stack files in `{}` have errors.", other.shown))
+            .help("correct them first: `stead validate --all` names them");
+    }
+    remote_problem(other, "there is no stack in this directory")
+        .detail(format!("`{}` is no directory of a stack in this repository.", other.shown))
+        .help("name the directory of a stack, relative to this one")
+}
+
 /// Returns the upstream units that the header of a unit's stack names; which outputs are read is not known.
 fn named_units(unit: &Unit, own: &StackHeader, headers: &BTreeMap<Name, StackHeader>) -> Vec<UpstreamUnit> {
     let named = own.stacks.iter().filter_map(|(alias, other)| {
@@ -95,14 +106,48 @@ fn named_units(unit: &Unit, own: &StackHeader, headers: &BTreeMap<Name, StackHea
     named.collect()
 }
 
+/// Adds the removed units whose outputs the files of a unit still name, as upstream units: they must not lose their objects
+/// while the unit uses them.
+pub(super) fn connect_removed(
+    units: &mut [WorkspaceUnit],
+    removed: &[WorkspaceUnit],
+    headers: &BTreeMap<Name, StackHeader>,
+) {
+    for one in units {
+        let Some(own) = headers.get(&one.unit.directory) else { continue };
+        for (alias, other) in &own.stacks {
+            let root = Name::new_static(".");
+            let directory = if other.directory.is_empty() { &root } else { &other.directory };
+            for gone in removed.iter().map(|gone| &gone.unit).filter(|gone| gone.directory == *directory) {
+                let environment = &gone.name.environment;
+                let may_mean = match &other.environment {
+                    Some(wanted) => wanted == environment,
+                    None => {
+                        *environment == one.unit.name.environment
+                            || !(gone.has_environments && one.unit.has_environments)
+                    }
+                };
+                if may_mean {
+                    one.unit.upstream.push(UpstreamUnit {
+                        alias: alias.clone(),
+                        unit: gone.name.clone(),
+                        reads: None,
+                        source: other.source.clone(),
+                    });
+                }
+            }
+        }
+    }
+}
+
 /// Returns the header of the stack in a directory, which is empty for the root.
 fn header_of<'h>(directory: &Name, headers: &'h BTreeMap<Name, StackHeader>) -> Option<&'h StackHeader> {
     let root = Name::new_static(".");
     headers.get(if directory.is_empty() { &root } else { directory })
 }
 
-/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only
-/// one. `None` if the stack has no such environment.
+/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else, for a stack without
+/// environments, the only one. `None` if the stack has no such environment.
 fn upstream_environment(unit: &Unit, wanted: Option<&Name>, header: &StackHeader) -> Option<Name> {
     let own = &unit.name.environment;
     let default = || Name::new_static("default");
@@ -111,7 +156,7 @@ fn upstream_environment(unit: &Unit, wanted: Option<&Name>, header: &StackHeader
         None if header.environments.is_empty() => Some(default()),
         Some(wanted) if header.environments.is_empty() && *wanted == default() => Some(default()),
         None if header.environments.contains(own) => Some(own.clone()),
-        None if header.environments.len() == 1 => Some(header.default.clone()),
+        None if header.environments.len() == 1 && !unit.has_environments => Some(header.default.clone()),
         _ => None,
     }
 }

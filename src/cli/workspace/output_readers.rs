@@ -2,7 +2,7 @@
 //! with the readers of each output that changes. Reads files only, and none for an untrusted stack. A stack
 //! that cannot be loaded without its secrets may read each output of the stacks that its header names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edges;
@@ -62,7 +62,7 @@ fn reading_units(
         load_units(&settings, sources, (root, directory, header), &mut LoadedStack::open).ok()
     });
     let connect = |one: WorkspaceUnit| {
-        let (upstream, _) = edges::upstream_units(&one, &headers);
+        let (upstream, _) = edges::upstream_units(&one, &headers, &BTreeSet::new());
         Unit { upstream, ..one.unit }
     };
     units.flatten().map(connect).collect()

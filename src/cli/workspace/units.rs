@@ -231,11 +231,11 @@ impl LoadedRepository {
             found.iter().map(|one| repository_walk::relative_name(&root, &one.directory)).collect();
         let (mut loaded, reads) = Self::load(settings, sources, (root, found), base.as_ref())?;
         reject_unused_variables(sources, &loaded.units, &loaded.headers)?;
-        let problems = edges::connect_units(&mut loaded.units, &loaded.headers);
+        let unreadable = loaded.unreadable.iter().map(|one| one.directory.clone()).collect();
+        let problems = edges::connect_units(&mut loaded.units, &loaded.headers, &unreadable);
         for (number, problems) in problems {
             add_problems(&mut loaded.units[number], problems);
         }
-        let unreadable = loaded.unreadable.iter().map(|one| one.directory.clone()).collect();
         let stacks = LoadedStacks {
             root: &loaded.root,
             units: &loaded.units,
@@ -320,7 +320,9 @@ impl LoadedRepository {
                 format!("{name} was removed from the repository, and keeps its objects. To delete them: stead apply --all --remove {name}")
             }));
         }
-        let units = arrange_units(self.units.into_iter().chain(removed.units).collect());
+        let mut units = self.units;
+        edges::connect_removed(&mut units, &removed.units, &self.headers);
+        let units = arrange_units(units.into_iter().chain(removed.units).collect());
         let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
         let graph = UnitGraph::new(&listed);
         let gone = listed.iter().filter(|unit| unit.is_removed);

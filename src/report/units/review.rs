@@ -10,12 +10,13 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::model::address::Name;
-use crate::model::diagnostic::Diagnostic;
+use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Sources;
 use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
 use crate::plan::model::due::DueTotal;
 use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::plan::model::resource_values::PlanValues;
+use crate::report::diagnostics;
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases::{self, DueStatement};
@@ -91,6 +92,34 @@ pub struct UnitFailure<'a> {
     pub help: &'a [String],
     /// The problems of the configuration with its files, if they are the reason.
     pub problems: Option<(&'a [Diagnostic], &'a Sources)>,
+}
+
+/// How many problems of a configuration a report without room for all of them names.
+const MAX_NAMED_PROBLEMS: usize = 3;
+
+impl UnitFailure<'_> {
+    /// Returns what happened, with the first problems of the configuration and their places.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let Some((problems, sources)) = self.problems else { return self.message.to_owned() };
+        let errors: Vec<&Diagnostic> = diagnostics::sort_by_location(problems, sources)
+            .into_iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .collect();
+        let mut named: Vec<String> = errors
+            .iter()
+            .take(MAX_NAMED_PROBLEMS)
+            .map(|problem| {
+                let place = problem.span().and_then(|span| sources.location_of(span));
+                let place = place.map(|place| format!("{}:{}: ", place.file, place.line));
+                let what = problem.detail.as_ref().unwrap_or(&problem.summary);
+                format!("{}{}: {what}", place.unwrap_or_default(), problem.code)
+            })
+            .collect();
+        let rest = errors.len().saturating_sub(MAX_NAMED_PROBLEMS);
+        named.extend((rest > 0).then(|| format!("{rest} more")));
+        format!("{}: {}", self.message, named.join("; "))
+    }
 }
 
 /// What a review calls a unit.

@@ -200,6 +200,10 @@ pub struct OutcomeFooter<'a> {
     pub destroys: bool,
     /// Beginning of suggested commands, such as `stead -e prod`.
     pub stead: &'a str,
+    /// The command that goes on, with all flags that it needs; empty for `stead` with `apply` or `destroy`.
+    pub again: &'a str,
+    /// Whether the command over many units says how it goes on.
+    pub is_unit: bool,
     /// Whether to omit the hint about the next step.
     pub quiet: bool,
     /// What was charged or refunded for the steps that were made.
@@ -342,11 +346,15 @@ fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
 /// the user has decided them.
 fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
-    let (again, rest) = if ending.destroys {
-        (format!("{stead} destroy"), "it deletes the remaining objects")
-    } else {
-        (format!("{stead} apply"), "it performs only the remaining steps")
+    let (verb, rest) = match ending.destroys {
+        true => ("destroy", "it deletes the remaining objects"),
+        false => ("apply", "it performs only the remaining steps"),
     };
+    if ending.is_unit {
+        let has_questions = !outcome.interrupted && !outcome.questions.is_empty();
+        return has_questions.then(|| format!("resolve the ambiguous requests: {stead} resolve"));
+    }
+    let again = if ending.again.is_empty() { format!("{stead} {verb}") } else { ending.again.to_owned() };
     let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Ambiguous(_));
     if outcome.interrupted {
         return Some(format!("{again} continues where it stopped"));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit, apply_file_command};
-use super::unit_outcome::{AppliedUnit, is_applied_already, report_outcome, show_outcome};
+use super::unit_outcome::{AppliedUnit, is_applied_already, report_outcome, show_outcome, show_unexpected};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
@@ -17,7 +17,7 @@ use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::artifacts::reviewed_plan::{
-    refuse_blocked, refuse_misfit, refuse_stale, show_plan_difference, show_review_difference,
+    refuse_blocked, refuse_misfit, refuse_stale, show_plan_difference,
 };
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
@@ -77,6 +77,8 @@ pub(super) struct ApplyCommand<'a> {
     unit: Option<AppliedUnit<'a>>,
     /// How the plan was approved, for the history.
     approval: RunApproval,
+    /// The command that goes on after a failure, without global flags; empty for `apply` or `destroy` alone.
+    again: &'a str,
 }
 
 type CommandApplyContext<'a> =
@@ -108,12 +110,13 @@ impl<'a> ApplyCommand<'a> {
             rescue,
             unit: None,
             approval: RunApproval::default(),
+            again: "",
         }
     }
 
-    /// Returns the apply with policies that may be overridden.
-    pub(super) fn overriding(self, overriding: PolicyOverrides<'a>) -> Self {
-        Self { overriding, ..self }
+    /// Returns the apply with policies that may be overridden, and with the command that goes on after a failure.
+    pub(super) fn overriding(self, overriding: PolicyOverrides<'a>, again: &'a str) -> Self {
+        Self { overriding, again, ..self }
     }
 
     /// Returns the apply with the approval of its plan, which the history records.
@@ -177,9 +180,7 @@ impl<'a> ApplyCommand<'a> {
         }
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
-            if order.expected.as_ref().is_some_and(|expected| **expected != plan.fingerprint) {
-                show_review_difference(&session.ui, order.against, [&plan]);
-            }
+            show_unexpected(session, order, &plan);
             return Ok(Exit::Blocked);
         }
         if is_applied_already(session, order, &plan, &ledger)? {
@@ -421,7 +422,7 @@ impl<'a> ApplyCommand<'a> {
         }
         let heard = telling.steps_so_far();
         self.report_outcome(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
-        show_outcome(self.session, self.unit, plan, &mut outcome, (&heard, now, took, exit));
+        show_outcome(self.session, self.unit, plan, &mut outcome, (&heard, now, took, exit), self.again);
         Ok(exit)
     }
 

@@ -73,6 +73,7 @@ pub(super) fn show_outcome(
     plan: &Plan,
     outcome: &mut Outcome,
     (steps, now, took, exit): (&StepResults, Timestamp, Duration, Exit),
+    again: &str,
 ) {
     let ui = &session.ui;
     let is_silent = unit.is_some() && (exit == Exit::Done || ui.ndjson || ui.json);
@@ -91,10 +92,13 @@ pub(super) fn show_outcome(
     } else if plan.has_changes() || exit != Exit::Done {
         let took = phrases::format_duration(took);
         let stead = session.command_line("");
+        let again = if again.is_empty() { String::new() } else { session.command_line(again) };
         let ending = OutcomeFooter {
             took: Some(&took),
             destroys: plan.base.destroy,
             stead: &stead,
+            again: &again,
+            is_unit: unit.is_some(),
             quiet: ui.quiet,
             due: steps.due(plan),
         };
@@ -105,6 +109,13 @@ pub(super) fn show_outcome(
             None => ui.write_result(&page),
         }
         data_consent::report_data_loss(ui, plan, outcome);
+    }
+}
+
+/// Says how a plan differs from the reviewed one, if it is not the expected one.
+pub(super) fn show_unexpected(session: &CommandContext, order: &ApplyRequest<'_>, plan: &Plan) {
+    if order.expected.as_ref().is_some_and(|expected| **expected != plan.fingerprint) {
+        show_review_difference(&session.ui, order.against, [plan]);
     }
 }
 

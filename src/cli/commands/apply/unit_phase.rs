@@ -61,7 +61,7 @@ pub(super) async fn apply_phase(
     let command =
         ApplyCommand::new(&context, unit.project, unit.connection, &journal, unit.running, &overwrite);
     let applied = AppliedUnit { name: &unit.one.unit.name, phases: unit.phases };
-    let command = command.approved(unit.approval.clone()).of_unit(applied).overriding(unit.overriding);
+    let command = command.approved(unit.approval.clone()).of_unit(applied).overriding(unit.overriding, "");
     let done = command.run_reviewed(reviewed).await;
     let is_last = reviewed.phase == UnitPhase::Deletions || !reviewed.holds_deletions;
     let done = match (unit.review, done) {

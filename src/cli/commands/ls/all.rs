@@ -65,9 +65,10 @@ pub(super) async fn list_all(
         ui.write_result(&document);
     } else {
         // What a unit that failed has is not known.
-        let has_failed = unit_outputs::failed_count(&outputs) > 0;
-        let nothing = if has_failed { "" } else { "Nothing is managed yet." };
-        ui.write_result(&one_table(&outputs, wide).to_text(nothing, ui.style));
+        let table = one_table(&outputs, wide);
+        if !table.rows.is_empty() || unit_outputs::failed_count(&outputs) == 0 {
+            ui.write_result(&table.to_text("Nothing is managed yet.", ui.style));
+        }
         unit_outputs::print_failures(ui, &outputs);
     }
     review::print_left_out(ui, &workspace);

@@ -43,7 +43,7 @@ impl UnitsReport<'_> {
     /// Returns the findings for the units without a result.
     fn failures(&self) -> impl Iterator<Item = ReviewFinding> {
         let units = self.review.units().iter();
-        units.filter_map(|unit| Some(failure_finding(unit, unit.failure?.message)))
+        units.filter_map(|unit| Some(failure_finding(unit, &unit.failure?.describe())))
     }
 
     /// Returns the findings of all plans, each with the name of its unit.
@@ -99,12 +99,12 @@ pub(super) fn units_code_quality(of: &UnitsReport<'_>) -> String {
 /// Returns a suite for each unit; one without a result has a failed test.
 pub(super) fn units_junit(of: &UnitsReport<'_>) -> String {
     let suite = |(position, unit): (usize, &UnitReview<'_>)| {
-        let why = unit.failure.map_or("", |why| why.message);
+        let why = unit.failure.map(|why| why.describe()).unwrap_or_default();
         let Some(plan) = of.plans.get(&position) else {
-            return junit::failed_suite(&unit.name.to_string(), why);
+            return junit::failed_suite(&unit.name.to_string(), &why);
         };
         let mut suite = junit::plan_suite(plan);
-        suite.cases.extend(unit.failure.map(|_| junit::failed_case(unit.status.as_text(), why)));
+        suite.cases.extend(unit.failure.map(|_| junit::failed_case(unit.status.as_text(), &why)));
         suite
     };
     let suites: Vec<_> = of.review.units().iter().enumerate().map(suite).collect();
@@ -228,7 +228,7 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
     for unit in shown.iter().take(MAX_UNIT_ROWS) {
         let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
         let price = unit.bill_change();
-        let why = unit.failure.map(|why| markdown::escape_text(why.message)).unwrap_or_default();
+        let why = unit.failure.map(|why| markdown::escape_text(&why.describe())).unwrap_or_default();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} {why} |",

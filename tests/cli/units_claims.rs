@@ -1,0 +1,115 @@
+//! Claims about many stacks that were wrong: what uses a removed unit, which environment is read, what a failed unit has, and
+//! how an apply that failed goes on.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that commands leave")]
+
+use crate::case::Case;
+
+const NET: &str = "stead: 1\nstack: net\nenvironments: { dev: {}, qa: {} }\nvars: { e: { type: string, default: x } }\n\
+    vpc: { v: { name: \"v-${env}\", cidr: \"${env == 'qa' ? '10.1.0.0/16' : '10.2.0.0/16'}\" } }\n\
+    outputs: { h: \"net-${env}\" }\n";
+const SHOP: &str = "stead: 1\nstack: shop\nenvironments: { dev: {}, qa: {} }\nstacks: { net: ../net }\n\
+    project: { p: { name: \"p-${env}\", description: $stacks.net.h } }\n";
+
+fn repository(net: &str, shop: &str) -> Case {
+    Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", net)
+        .file("shop/stead.yaml", shop)
+        .emulator()
+}
+
+fn apply_all(case: &Case) {
+    let plan = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+}
+
+#[test]
+fn a_removed_unit_keeps_its_objects_while_another_unit_reads_its_outputs() {
+    let case = repository(NET, SHOP);
+    apply_all(&case);
+    let before = case.cloud().list("/api/v1/vpcs").len();
+    case.edit("net/stead.yaml", ", qa: {} }\nvars", " }\nvars");
+    case.fails(1, "stacks").says(&["net/qa", "(removed)", "shop/qa", "net/qa"]);
+    for selection in ["--stacks net", "--stacks net --stacks shop", ""] {
+        let plan = case.run(&format!("plan --all --remove net/qa {selection}"));
+        assert!([1, 4].contains(&plan.code), "{selection}: {}", plan.all());
+        plan.says(&["outside_reader", "shop/qa", "reads outputs of"]);
+        let applied = case.run(&format!("apply --all --remove net/qa {selection} -e qa --yes"));
+        assert_ne!(applied.code, 0, "{}", applied.all());
+    }
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), before);
+    // The whole stack is gone.
+    std::fs::remove_file(case.path("net/stead.yaml")).unwrap();
+    let plan = case.run("plan --all --remove net/qa --remove net/dev --stacks net");
+    assert_eq!(plan.code, 4, "{}", plan.all());
+    plan.says(&["shop/dev", "reads outputs of"]);
+    // What no longer reads it does not hold it.
+    case.edit("shop/stead.yaml", "stacks: { net: ../net }\n", "");
+    case.edit("shop/stead.yaml", "$stacks.net.h", "alone");
+    let plan = case.ok("plan --all --remove net/qa --remove net/dev --output json").json();
+    let removal = "apply --all --remove net/qa --remove net/dev";
+    case.ok(&format!("{removal} --expect {}", plan["fingerprint"].as_str().unwrap()));
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), before - 2);
+}
+
+#[test]
+fn another_environment_is_read_only_if_the_stack_names_it() {
+    let one = NET.replace("dev: {}, qa: {}", "qa: {}");
+    let case = repository(&one, SHOP);
+    let says = ["The stack in `../net` has no environment `dev`", "env: …", "it has qa"];
+    case.fails(1, "validate --all").says(&says);
+    case.fails(1, "plan --all -e dev").says(&says);
+    let alone = ["has no environment `dev`", "env: …", "It has qa"];
+    case.fails(1, "-C shop -e dev plan").says(&alone);
+    // The remedy of the message.
+    case.edit("shop/stead.yaml", "net: ../net", "net: { source: ../net, env: qa }");
+    case.ok("validate --all");
+    case.ok("stacks").says(&["shop/dev", "net/qa"]);
+    // A stack without environments has no name of its own to look for.
+    case.write(
+        "lone/stead.yaml",
+        "stead: 1\nstack: lone\nstacks: { net: ../net }\noutputs: { h: $stacks.net.h }\n",
+    );
+    case.ok("validate --all");
+}
+
+#[test]
+fn what_cannot_be_read_is_not_called_missing_or_empty() {
+    let case = repository(NET, SHOP);
+    apply_all(&case);
+    case.write("net/stead.yaml", "stead: 1\nstack: net\nvpc: {{{\n");
+    let run = case.fails(1, "validate --all");
+    run.says(&["another stack cannot be read", "stack files in `../net` have errors"]);
+    assert!(!run.all().contains("no directory of a stack"), "{}", run.all());
+    let listed = case.fails(1, "ls --all");
+    assert!(!listed.all().contains("Nothing is managed"), "{}", listed.all());
+}
+
+#[test]
+fn each_report_says_what_is_wrong_in_a_configuration() {
+    let case = repository(NET, &SHOP.replace("description", "descripton"));
+    case.fails(1, "plan --all --report md=p.md --report junit=p.xml --report sarif=p.sarif");
+    for file in ["p.md", "p.xml", "p.sarif"] {
+        let text = std::fs::read_to_string(case.path(file)).unwrap();
+        assert!(text.contains("S0220") && text.contains("descripton"), "{file}: {text}");
+        assert!(text.replace("&#58;", ":").contains("shop/stead.yaml:5"), "{file}: {text}");
+    }
+}
+
+#[test]
+fn an_apply_that_failed_names_the_command_with_its_approvals() {
+    let stack = "stead: 1\nstack: f\nvm: { w: { template: ubuntu-24.04, plan: std-1c-2g }, x: { template: ubuntu-24.04, plan: std-1c-2g } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.write("stead.yaml", stack.replace("ubuntu-24.04", "debian-12"));
+    case.cloud().faults(&["POST /vms=403:100%"]);
+    let failed = case.fails(7, "apply --target vm.w --yes");
+    failed.says(&["fix what failed, then stead apply --target vm.w"]);
+    case.write(".git/HEAD", "ref: refs/heads/main\n");
+    let plan = case.ok("plan --all --output json").json();
+    let expected = format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap());
+    let failed = case.run(&expected);
+    assert!([1, 6, 7].contains(&failed.code), "{}", failed.all());
+    failed.says(&["next: stead apply --all", "--expect", "continues with what is not done"]);
+    assert!(!failed.all().contains("then stead apply:"), "{}", failed.all());
+}
