@@ -99,7 +99,11 @@ fn a_difference_that_only_the_fingerprint_covers_is_named() {
             json!(false)
         );
     };
-    // Before the first apply, no value has a fingerprint.
+    // Before the first apply, no value has a fingerprint; nor has what is computed from it.
+    case.edit("stead.yaml", "outputs: { x: 1 }", "outputs: { x: 1, url: \"https://${vars.k}@host/\" }");
+    let computed = case.ok("plan");
+    computed.says(&["url  (secret)"]);
+    case.write("stead.yaml", &stack);
     let first = plan("first");
     case.edit("stead.yaml", "./sec/k }", "./sec/kk }");
     assert_ne!(plan("file"), first);

@@ -344,6 +344,13 @@ impl DerivedSecret {
         }
     }
 
+    /// Returns whether a plan has it, and one of the secrets that it is computed from does not exist yet: it has no value that
+    /// could be compared.
+    #[must_use]
+    pub fn awaits_inputs(&self) -> bool {
+        matches!(&self.form, DerivedForm::Stored { fingerprint: None, inputs, .. } if !inputs.is_empty())
+    }
+
     /// Returns the fingerprint of the value itself; `None` without a key, in a plan, and while the
     /// value is not available.
     pub(in crate::model) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {

@@ -346,6 +346,7 @@ impl Secret {
     #[must_use]
     pub fn to_shown(&self) -> Self {
         match self {
+            Self::Derived(derived) if derived.awaits_inputs() => Self::Fingerprint(None),
             Self::Derived(derived) => match derived.sealed_id() {
                 Some(id) => Self::Derived(Box::new(DerivedSecret::read(id.clone(), None, BTreeMap::new()))),
                 None => self.clone(),

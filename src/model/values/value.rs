@@ -51,13 +51,11 @@ pub enum Value {
 }
 
 /// What is known of an unknown value.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnknownValue {
     /// The resources that must exist first. Empty where no resource is the cause.
-    #[serde(rename = "unknown")]
     pub waits_for: Vec<Address>,
     /// Whether the value will be a secret, or contain one.
-    #[serde(rename = "secret", skip_serializing_if = "std::ops::Not::not")]
     pub is_secret: bool,
 }
 
@@ -80,11 +78,7 @@ impl Value {
     /// Returns whether the value, or a part of it, is a secret, or will be one when it is known.
     #[must_use]
     pub fn hides_secret(&self) -> bool {
-        self.any(&|value| match value {
-            Self::Secret(_) => true,
-            Self::Unknown(unknown) => unknown.is_secret,
-            _ => false,
-        })
+        self.is_secret() || self.any(&|value| matches!(value, Self::Unknown(one) if one.is_secret))
     }
 
     /// Returns a value that is this string.
@@ -484,7 +478,14 @@ impl Serialize for Value {
             }
             Self::Map(map) => serializer.collect_map(map),
             Self::Secret(secret) => secret.serialize(serializer),
-            Self::Unknown(unknown) => unknown.serialize(serializer),
+            Self::Unknown(unknown) => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("unknown", &unknown.waits_for)?;
+                if unknown.is_secret {
+                    map.serialize_entry("secret", &true)?;
+                }
+                map.end()
+            }
         }
     }
 }

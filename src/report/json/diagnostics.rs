@@ -22,7 +22,7 @@ pub struct DiagnosticsDocument<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckedUnitsDocument<'a> {
     schema_version: SchemaVersion,
-    /// The units, each after those whose outputs it reads.
+    /// The units, those with errors first, and each after those whose outputs it reads.
     units: &'a [CheckedUnitRow],
     /// All problems, in the order of their locations; a problem of several environments once.
     diagnostics: Vec<DiagnosticEntry<'a>>,

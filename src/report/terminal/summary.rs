@@ -39,7 +39,7 @@ pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbo
         let text = if plan.blocks.iter().all(Blocker::only_freezes) {
             format!("Blocked in part by {count}: the rest can be applied.")
         } else {
-            format!("Blocked by {count}: nothing will be applied.")
+            format!("Blocked by {count}: this plan will not be applied.")
         };
         page.add_line(TextLine::indent(0).push_styled(TextRole::Danger, text));
     }

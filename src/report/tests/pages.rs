@@ -81,7 +81,7 @@ fn a_plan_with_every_kind_of_change_is_rendered() {
            run in parallel
     PLAN   1 create · 2 update · 1 replace · 1 delete · 1 adopt · 1 move · 1 forget · 41 unchanged
                                                                                              fingerprint 7f3a-c91e
-    Blocked by 2 problems: nothing will be applied.
+    Blocked by 2 problems: this plan will not be applied.
     "#);
 }
 

@@ -195,6 +195,8 @@ pub fn short_fingerprint(fingerprint: &str) -> String {
 pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
         Secret::Fingerprint(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
+        // It is computed from a secret that is yet to be generated, and so has no value that could be compared.
+        Secret::Derived(derived) if derived.awaits_inputs() => None,
         Secret::Derived(derived) => derived.sealed_id().map(|id| id.get(..4).unwrap_or(id)),
         Secret::Fingerprint(None) | Secret::Plain(_) | Secret::Deferred(_) => None,
     }

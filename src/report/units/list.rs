@@ -35,10 +35,10 @@ pub struct UnitRow {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckedUnitRow {
-    /// Name of the stack.
-    pub stack: Name,
-    /// Name of the environment; `default` for a stack that declares none.
-    pub environment: Name,
+    /// Name of the stack; null if its files cannot be read.
+    pub stack: Option<Name>,
+    /// Name of the environment; `default` for a stack that declares none, null if its files cannot be read.
+    pub environment: Option<Name>,
     /// Directory relative to the root of the repository.
     pub directory: Name,
     /// Whether it has no error.

@@ -346,10 +346,9 @@ fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
 /// the user has decided them.
 fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
-    let (verb, rest) = match ending.destroys {
-        true => ("destroy", "it deletes the remaining objects"),
-        false => ("apply", "it performs only the remaining steps"),
-    };
+    let deletes = ("destroy", "it deletes the remaining objects");
+    let (verb, rest) =
+        if ending.destroys { deletes } else { ("apply", "it performs only the remaining steps") };
     if ending.is_unit {
         let has_questions = !outcome.interrupted && !outcome.questions.is_empty();
         return has_questions.then(|| format!("resolve the ambiguous requests: {stead} resolve"));

@@ -49,14 +49,20 @@ pub(super) struct KeptReview {
     pub(super) plans: BTreeMap<usize, Plan>,
     /// Units of which an earlier attempt made some changes.
     pub(super) begun: BTreeSet<usize>,
+    /// Number of its units that are not selected, of which nothing is known.
+    unselected: usize,
 }
 
 impl KeptReview {
     /// Returns a sentence that says what is left of the review.
     pub(super) fn describe(&self) -> String {
         let count = phrases::count_noun(self.fingerprints.units.len(), "unit");
+        let unselected = match self.unselected {
+            0 => String::new(),
+            unselected => format!("; {unselected} not selected"),
+        };
         format!(
-            "Continuing a review of {count}: {} not done, {} of them begun.",
+            "Continuing a review of {count}: {} not done, {} of them begun{unselected}.",
             self.plans.len(),
             self.begun.len()
         )
@@ -210,7 +216,11 @@ pub(super) fn find_review(
         return Err(outdated(format!("the ledgers have another review than {expected}")));
     }
     let fingerprints = ReviewFingerprints { whole: expected.clone(), units: first.units.clone() };
-    let mut review = KeptReview { fingerprints, plans: BTreeMap::new(), begun: BTreeSet::new() };
+    let selected: BTreeSet<Name> =
+        planned.planned().map(|(number, _)| unit_name(workspace, number)).collect();
+    let unselected = fingerprints.units.keys().filter(|name| !selected.contains(*name)).count();
+    let mut review =
+        KeptReview { fingerprints, plans: BTreeMap::new(), begun: BTreeSet::new(), unselected };
     for (number, unit) in planned.planned() {
         let name = unit_name(workspace, number);
         let digest = review.fingerprints.units.get(&name);

@@ -88,13 +88,24 @@ fn check_unit(one: &mut WorkspaceUnit, locked: bool) {
     add_problems(one, found);
 }
 
+/// Returns the checked units, those with errors first, and before them the stacks that cannot be read.
 fn unit_rows(workspace: &Workspace) -> Vec<CheckedUnitRow> {
     let row = |one: &WorkspaceUnit| CheckedUnitRow {
-        stack: one.unit.name.stack.clone(),
-        environment: one.unit.name.environment.clone(),
+        stack: Some(one.unit.name.stack.clone()),
+        environment: Some(one.unit.name.environment.clone()),
         directory: one.unit.directory.clone(),
         valid: one.loaded.is_ok(),
         resources: one.loaded.as_ref().ok().map(|project| project.stack.resources.len()),
     };
-    workspace.selected_units().map(|(_, one)| row(one)).collect()
+    let unreadable = workspace.unreadable.iter().map(|one| CheckedUnitRow {
+        stack: None,
+        environment: None,
+        directory: one.directory.clone(),
+        valid: false,
+        resources: None,
+    });
+    let mut rows: Vec<CheckedUnitRow> =
+        unreadable.chain(workspace.selected_units().map(|(_, one)| row(one))).collect();
+    rows.sort_by_key(|row| row.valid);
+    rows
 }

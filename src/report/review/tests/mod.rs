@@ -1,5 +1,6 @@
 //! Reports, read as those who get them read them: a Markdown reader, a browser's rules, a schema's keys.
 
+mod drift;
 mod exchange;
 mod forms;
 mod hostile;
