@@ -192,6 +192,28 @@ pub fn reader_blockers(
     blockers.into_values().collect()
 }
 
+/// Returns the blocker of a unit that is destroyed alone, for a unit that reads its outputs and has `objects`; `None` if its
+/// ledger cannot be read. `remedies` are the commands that destroy the reader, too, and that give it up.
+#[must_use]
+pub fn lone_destroy_blocker(
+    reader: &UnitName,
+    objects: Option<usize>,
+    (both, forced): (String, String),
+) -> Blocker {
+    let text = match objects {
+        Some(1) => format!("{reader} has 1 object and reads outputs of this unit."),
+        Some(objects) => format!("{reader} has {objects} objects and reads outputs of this unit."),
+        None => format!("{reader} reads outputs of this unit, and its ledger cannot be read."),
+    };
+    Blocker {
+        code: OUTSIDE_READER.code.into(),
+        address: None,
+        text,
+        help: format!("Destroy both: {both}. If it may lose what it reads: {forced}."),
+        source: None,
+    }
+}
+
 /// Returns the blocker of a unit that is destroyed while the files of a directory cannot be read: its stack, if it is one, may
 /// use what the unit has.
 #[must_use]

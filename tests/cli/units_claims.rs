@@ -113,3 +113,66 @@ fn an_apply_that_failed_names_the_command_with_its_approvals() {
     failed.says(&["next: stead apply --all", "--expect", "continues with what is not done"]);
     assert!(!failed.all().contains("then stead apply:"), "{}", failed.all());
 }
+
+#[test]
+fn a_stack_that_is_destroyed_alone_keeps_what_others_read() {
+    let case = repository(NET, SHOP);
+    // A reader without objects loses nothing.
+    case.ok("-C net -e dev apply --yes");
+    case.ok("-C net -e dev destroy --yes --confirm net").says(&["Destroyed"]);
+    apply_all(&case);
+    let refused = case.fails(4, "-C net -e dev destroy --yes --confirm net");
+    refused.says(&["outside_reader", "shop/dev has 1 object and reads outputs of this unit"]);
+    case.fails(4, "-C net -e dev plan --destroy").says(&["outside_reader"]);
+    // The remedies of the message.
+    let text: String = refused.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = |before: &str| {
+        let after = text.split(before).nth(1).unwrap_or_else(|| panic!("{text}"));
+        after.split(". ").next().unwrap().trim_end_matches('.').trim_start_matches("stead ").to_owned()
+    };
+    let (both, forced) = (command("Destroy both: "), command("lose what it reads: "));
+    case.ok(&format!("{both} --plan-only")
+        .replace("destroy", "plan --destroy")
+        .replace(" --plan-only", ""));
+    let root = case.path(".").canonicalize().unwrap();
+    let root = root.file_name().unwrap().to_string_lossy().into_owned();
+    case.ok(&format!("{forced} --yes --confirm {root}")).says(&["net/dev"]);
+    case.ok("-C net -e qa plan");
+}
+
+#[test]
+fn a_move_to_another_project_is_refused_before_the_files_change() {
+    let stack = |name: &str, rest: &str| {
+        format!("stead: 1\nstack: {name}\nproject: {{ {name}p: {{ name: {name}p }} }}\n{rest}")
+    };
+    let volume = "volume:\n  d: { size: 10 }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", stack("a", volume))
+        .file("b/stead.yaml", stack("b", ""))
+        .file("c/stead.yaml", "stead: 1\nstack: c\n")
+        .emulator();
+    let before = std::fs::read_to_string(case.path("a/stead.yaml")).unwrap();
+    let refused = case.fails(1, "-C a mv volume.d --to-stack ../b --yes");
+    refused.says(&[
+        "volume.d is in project.ap of this stack",
+        "project.bp of the stack in ../b",
+        "Nothing was written",
+    ]);
+    assert_eq!(std::fs::read_to_string(case.path("a/stead.yaml")).unwrap(), before);
+    // The remedy of the message.
+    apply_all(&case);
+    case.ok("-C a mv project.ap --to-stack ../c --yes");
+    case.ok("-C a mv volume.d --to-stack ../c --yes");
+    apply_all(&case);
+    case.ok("plan --all --exit-code");
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+    // A stack that has nothing left was applied, so that its moves are known to be done.
+    for directory in ["a", "c"] {
+        case.ok(&format!("-C {directory} fmt --prune"));
+        let text = std::fs::read_to_string(case.path(&format!("{directory}/stead.yaml"))).unwrap();
+        assert!(!text.contains("moved"), "{text}");
+    }
+    std::fs::remove_file(case.path("c/stead.yaml")).unwrap();
+    case.ok("-C a validate");
+}

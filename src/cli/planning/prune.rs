@@ -94,7 +94,9 @@ impl DeclarationStatuses {
             ledger_settings::ledger_location(&project.settings, &project.stack, &project.directory)?;
         let ledger = ledger_io::find_ledger(project, &place).await?.map(Ledger::for_plans);
         // If nothing was ever applied, there is nothing to move or to remove, but objects may still be adopted.
-        let unborn = ledger.as_ref().is_none_or(|ledger| ledger.entries.is_empty());
+        // A stack whose last object moved to another one was applied.
+        let unborn =
+            ledger.as_ref().is_none_or(|ledger| ledger.entries.is_empty() && ledger.history.is_empty());
         let done = ledger
             .map(|ledger| ledger_moves::finished_declarations(&project.stack, &ledger))
             .unwrap_or_default();

@@ -1,25 +1,31 @@
 //! The units of the repository that read the outputs of one stack. In: the stack, and the plan of it alone. Out: the plan
-//! with the readers of each output that changes. Reads files only, and none for an untrusted stack. A stack
+//! with the readers of each output that changes. Reads files, and for a destroy the readers' ledgers; nothing for an untrusted stack. A stack
 //! that cannot be loaded without its secrets may read each output of the stacks that its header names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edges;
-use super::loaded_unit::WorkspaceUnit;
+use super::loaded_unit::{WorkspaceUnit, loaded_stack};
 use super::units::load_units;
-use crate::cli::process::settings::Settings;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::unit_settings::UnitSettings;
+use crate::cli::process::settings::{Settings, printed_commands};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::model::address::Name;
+use crate::plan::artifact::fingerprint::with_blockers;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-use crate::workspace::output_changes;
-use crate::workspace::unit::Unit;
+use crate::workspace::unit::{Unit, UnitName};
+use crate::workspace::{output_changes, outside_readers};
 
-/// Adds the readers to the plan of a stack that was planned alone.
-pub(in crate::cli) fn with_readers(
+/// Adds the readers to the plan of a stack that was planned alone. A destroy is blocked while a unit with objects reads an
+/// output: no other plan says that it loses it.
+pub(in crate::cli) async fn with_readers(
     settings: &Settings,
     sources: &UnitSettings,
     project: &LoadedStack,
@@ -37,9 +43,42 @@ pub(in crate::cli) fn with_readers(
         .filter(is_unreadable)
         .map(|one| repository_walk::relative_name(&root, &one.directory))
         .collect();
-    let readers: Vec<&Unit> = readers.iter().collect();
+    let name = project.unit_name();
+    let blockers =
+        if plan.base.destroy { destroy_blockers(settings, &name, &readers).await } else { Vec::new() };
+    let readers: Vec<&Unit> = readers.iter().map(|one| &one.unit).collect();
     let unreadable: Vec<&Name> = unreadable.iter().collect();
-    output_changes::with_readers(plan, &project.unit_name(), &readers, &unreadable)
+    with_blockers(output_changes::with_readers(plan, &name, &readers, &unreadable), blockers)
+}
+
+/// Returns a blocker for each unit that reads the outputs of a unit that is destroyed alone, and has objects.
+async fn destroy_blockers(settings: &Settings, own: &UnitName, readers: &[WorkspaceUnit]) -> Vec<Blocker> {
+    let reading = readers.iter().filter(|one| one.unit.upstream.iter().any(|edge| edge.unit == *own));
+    // A command over many stacks names the environment by the unit.
+    let flags: Vec<String> =
+        settings.said.iter().filter(|flag| !flag.starts_with("-e ")).cloned().collect();
+    let mut blockers = Vec::new();
+    for one in reading {
+        let required = loaded_stack(one).is_some_and(|stack| stack.backend_required);
+        let objects = match count_objects(&UnitHeader::new(&one.settings, &one.unit.name, required)).await {
+            Ok(0) => continue,
+            Ok(objects) => Some(objects),
+            Err(_) => None,
+        };
+        let command = |more: &str| {
+            printed_commands::command_line(&flags, &format!("destroy --all --stacks {own} {more}"))
+        };
+        let name = &one.unit.name;
+        let remedies = (command(&format!("--stacks {name}")), command(&format!("--force-readers {name}")));
+        blockers.push(outside_readers::lone_destroy_blocker(name, objects, remedies));
+    }
+    blockers
+}
+
+async fn count_objects(unit: &UnitHeader<'_>) -> Result<usize, CliFailure> {
+    let ledger = ledger_io::inspect_ledger(unit, &unit.ledger_location()?).await?.found;
+    let ledger = ledger.filter(|ledger| !ledger.owns_nothing());
+    Ok(ledger.map_or(0, |ledger| ledger.entries.len().max(1)))
 }
 
 /// Returns the units that read outputs of other stacks, each with what it reads; but not those of the stack itself.
@@ -48,7 +87,7 @@ fn reading_units(
     sources: &UnitSettings,
     (root, found): (&Path, &[FoundStack]),
     own: &Name,
-) -> Vec<Unit> {
+) -> Vec<WorkspaceUnit> {
     let headers: BTreeMap<Name, StackHeader> = found
         .iter()
         .filter_map(|one| {
@@ -61,9 +100,9 @@ fn reading_units(
     let units = readers.filter_map(|(directory, header)| {
         load_units(&settings, sources, (root, directory, header), &mut LoadedStack::open).ok()
     });
-    let connect = |one: WorkspaceUnit| {
-        let (upstream, _) = edges::upstream_units(&one, &headers, &BTreeSet::new());
-        Unit { upstream, ..one.unit }
+    let connect = |mut one: WorkspaceUnit| {
+        one.unit.upstream = edges::upstream_units(&one, &headers, &BTreeSet::new()).0;
+        one
     };
     units.flatten().map(connect).collect()
 }

@@ -76,7 +76,7 @@ pub struct CompletedDeclaration {
 #[must_use]
 pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<CompletedDeclaration> {
     // Before the first apply there is nothing that could have moved.
-    if ledger.entries.is_empty() {
+    if ledger.entries.is_empty() && ledger.history.is_empty() {
         return Vec::new();
     }
     let declarations = &stack.declarations;

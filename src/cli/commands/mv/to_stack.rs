@@ -19,10 +19,12 @@ use crate::cli::stack::project::{LoadedStack, StackSources};
 use crate::cli::stack::source_edits::SourceEdits;
 use crate::config::edit::{ConfigLiteral, Edit, EditPath, bracketed_entry};
 use crate::config::stack::declarations::TransferDirection;
+use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::editor::graph::DependencyGraph;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
+use crate::model::schema::KindScope;
 use crate::model::source::{Source, SourceId};
 use crate::report::text::phrases::join_words;
 
@@ -60,6 +62,7 @@ pub(super) async fn run(
     reject_pending_move(&other, address, &directory.to_string_lossy())?;
     reject_taken_address(&other, address)?;
     reject_references(begun, address)?;
+    reject_other_project(begun, &other, address, directory)?;
     let shown = |path: &Path| path.to_string_lossy().into_owned();
     let back = way_back(&settings.dir, &there).ok_or_else(|| {
         CliFailure::new(
@@ -97,6 +100,31 @@ pub(super) async fn run(
     edits.write(&settings.dir)?;
     session.next(&begun.plan_command(settings), "shows the move; apply it in either stack");
     Ok(Exit::Done)
+}
+
+/// Refuses a move between the projects of two stacks: the service moves no object to another project, so that the first plan
+/// after the move would replace it.
+fn reject_other_project(
+    begun: &StackSources,
+    other: &StackSources,
+    address: &Address,
+    directory: &Path,
+) -> Result<(), CliFailure> {
+    let (own, there) = (&begun.project.stack, &other.project.stack);
+    let (Some(from), Some(to)) = (&own.project, &there.project) else { return Ok(()) };
+    let moved = own.resources.iter().filter(|(one, _)| one.is_within(address));
+    let is_in_project = |(_, resource): (&Address, &Resource)| {
+        resource.kind.scope == KindScope::Project && resource.project.is_none()
+    };
+    if !moved.into_iter().any(is_in_project) {
+        return Ok(());
+    }
+    let shown = directory.to_string_lossy();
+    let what = format!(
+        "{address} is in {from} of this stack, and would be in {to} of the stack in {shown}: no object moves to another project"
+    );
+    Err(CliFailure::new(Exit::Failed, what)
+        .help("Nothing was written. Choose a stack without a project, and move the project there, too, before you apply."))
 }
 
 /// Refuses a move between stacks of which one has an environment that the other one lacks: each environment has an object,

@@ -33,7 +33,7 @@ pub(in crate::cli) async fn with_other_stacks(
     (project, ledger): (&LoadedStack, &Ledger),
     plan: Plan,
 ) -> Plan {
-    let plan = output_readers::with_readers(settings, sources, project, plan);
+    let plan = Box::pin(output_readers::with_readers(settings, sources, project, plan)).await;
     let plan = Box::pin(with_place_blocker(settings, (project, ledger), plan)).await;
     let removed = plan.changes.iter();
     let removed = removed.filter(|change| matches!(change.action, Action::Delete | Action::Forget));
