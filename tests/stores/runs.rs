@@ -189,11 +189,8 @@ async fn agree(address: &str, seed: u64) {
             compared(model.run().await.unwrap()),
             "seed {seed}"
         );
-        assert_eq!(
-            listed(&real, &name).await,
-            listed(&model, &name).await,
-            "seed {seed}, step {round}: {step:?}"
-        );
+        let (found, wanted) = (listed(&real, &name).await, listed(&model, &name).await);
+        assert_eq!(found, wanted, "seed {seed}, step {round}: {step:?}");
     }
     let texts = |events: Vec<stead::ledger::runs::row::RunEvent>| {
         let kept = events.into_iter().filter(|event| !event.text.starts_with("ended"));

@@ -31,12 +31,11 @@ impl<'a> UnitHeader<'a> {
     pub(in crate::cli) fn read(settings: &'a Settings) -> Result<Self, CliFailure> {
         let header = project::read_header(settings, &settings.dir).ok().flatten();
         let chosen = header.and_then(|header| Some((chosen_environment(settings, &header)?, header)));
-        let (stack, environment, backend_required) = match chosen {
-            Some((environment, header)) => (header.name, environment, header.backend_required),
-            None => {
-                let stack = LoadedStack::open(settings)?.stack;
-                (stack.name, stack.environment.name, stack.backend_required)
-            }
+        let (stack, environment, backend_required) = if let Some((environment, header)) = chosen {
+            (header.name, environment, header.backend_required)
+        } else {
+            let stack = LoadedStack::open(settings)?.stack;
+            (stack.name, stack.environment.name, stack.backend_required)
         };
         Ok(Self { settings, stack, environment, backend_required, directory: settings.dir.clone() })
     }
@@ -79,7 +78,7 @@ impl<'a> From<&'a LoadedStack> for UnitHeader<'a> {
     }
 }
 
-impl<'a> From<&Self> for UnitHeader<'a> {
+impl From<&Self> for UnitHeader<'_> {
     fn from(unit: &Self) -> Self {
         unit.clone()
     }

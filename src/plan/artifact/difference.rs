@@ -15,6 +15,7 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{AttributeChange, Cause, Change, Plan};
+use crate::plan::model::output::PlannedOutput;
 use crate::plan::model::step::LedgerUpdate;
 
 /// A plan that is compared.
@@ -381,8 +382,12 @@ impl Sides<'_> {
             if !is_same(&one, &other)? || !is_same(&old.outputs.get(name), &new.outputs.get(name))? {
                 let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
                 parts.push(self.part(DifferencePart::Output(name.clone()), value(one), value(other)));
-            } else if !is_same(&recorded(old, name), &recorded(new, name))? {
-                let value = |plan| recorded(plan, name).flatten().cloned().unwrap_or_default();
+                continue;
+            }
+            // What is recorded is a part of the decision: only one plan changes the output, or from another value.
+            let recorded = |plan| output_change(plan, name).map(|output| &output.before);
+            if !is_same(&recorded(old), &recorded(new))? {
+                let value = |plan| recorded(plan).cloned().flatten().unwrap_or_default();
                 let part = DifferencePart::RecordedOutput(name.clone());
                 let moved = self.or_ledger(self.moved_inputs());
                 parts.push(PartDifference { part, old: value(old), new: value(new), moved });
@@ -431,9 +436,9 @@ fn moved_by_cause(cause: Cause, inputs: impl FnOnce() -> Vec<MovedSide>) -> Vec<
     }
 }
 
-/// Returns the recorded value of an output that a plan changes: `None` if it does not, and `Some(None)` if none is recorded.
-fn recorded<'p>(plan: &'p Plan, name: &Name) -> Option<Option<&'p Value>> {
-    plan.output_changes().find(|output| output.name == *name).map(|output| output.before.as_ref())
+/// Returns a plan's change of an output; `None` if it changes nothing.
+fn output_change<'p>(plan: &'p Plan, name: &Name) -> Option<&'p PlannedOutput> {
+    plan.output_changes().find(|output| output.name == *name)
 }
 
 /// Returns what a plan does for secrets, as the fingerprint covers it.

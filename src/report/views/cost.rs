@@ -235,6 +235,32 @@ mod tests {
     }
 
     #[test]
+    fn the_table_of_units_counts_what_has_no_price() {
+        let bill = CostReport {
+            stack: "shop".into(),
+            environment: "prod".into(),
+            first: Some(side("staging", &[("vm.web", 5), ("app.web", -1)])),
+            second: side("prod", &[("vm.web", 10), ("database.main", 40)]),
+            unpriced: 1,
+            ..CostReport::default()
+        };
+        let priced = CostReport {
+            stack: "net".into(),
+            environment: "prod".into(),
+            second: side("prod", &[("vm.web", 10)]),
+            unpriced: 0,
+            ..bill.clone()
+        };
+        insta::assert_snapshot!(units_cost_page(&[&priced, &bill], TextStyle::plain(100)), @"
+        2 units · a month · after an apply: +$50.00 · 1 resource without a known price, not counted
+        UNIT          NOW   AFTER  UNPRICED
+        shop/prod   $5.00  $50.00         1
+        net/prod    $5.00  $10.00
+        total      $10.00  $60.00         1
+        ");
+    }
+
+    #[test]
     fn a_bill_is_sorted_by_price_and_has_a_total() {
         let bill = CostReport {
             stack: "shop".into(),
@@ -283,20 +309,6 @@ mod tests {
           "built_in_prices": false
         }
         "#);
-        let priced = CostReport {
-            stack: "net".into(),
-            environment: "prod".into(),
-            second: side("prod", &[("vm.web", 10)]),
-            unpriced: 0,
-            ..bill.clone()
-        };
-        insta::assert_snapshot!(units_cost_page(&[&priced, &bill], TextStyle::plain(100)), @"
-        2 units · a month · after an apply: +$50.00 · 1 resource without a known price, not counted
-        UNIT          NOW   AFTER  UNPRICED
-        shop/prod   $5.00  $50.00         1
-        net/prod    $5.00  $10.00
-        total      $10.00  $60.00         1
-        ");
         let alone = CostReport { first: None, built_in: true, ..bill };
         insta::assert_snapshot!(cost_page(&alone, TextStyle::plain(100)), @"
         shop/prod · a month · prices of the built-in cloud, not of your account · 1 resource without a known

@@ -104,9 +104,8 @@ impl UnitsApplyRequest<'_> {
             // A destroy takes no approval of deletions, and leaves removed units.
             return format!("destroy{}", format_unit_flags(self.units, &[], (&[], &[]), self.readers));
         }
-        let overrides: String =
-            self.overriding.format_flags().iter().map(|flag| format!(" {flag}")).collect();
-        format!("apply{}{overrides}", self.format_flags())
+        let command = format!("apply{}", self.format_flags());
+        std::iter::once(command).chain(self.overriding.format_flags()).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.

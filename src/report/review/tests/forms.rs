@@ -324,6 +324,7 @@ fn junit_contains_policies_and_drift_as_tests() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "each form is whole")]
 fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     let plan = judged();
     let of = reviewed(&plan);
