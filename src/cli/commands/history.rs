@@ -48,7 +48,8 @@ pub enum HistoryAction {
 /// Lists past applies, or shows one.
 ///
 /// # Errors
-/// When the name or the environment of the stack is not known, the ledger cannot be read, or there is no such apply. No ledger is an empty history.
+/// When the name or the environment of the stack is not known, the ledger cannot be read, or there is no such apply. No ledger
+/// is an empty history.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) -> Result<Exit, CliFailure> {
     let unit = UnitHeader::read(&session.settings)?;
     let ledger = ledger_io::find_ledger(&unit, &unit.ledger_location()?).await?;

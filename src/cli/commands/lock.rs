@@ -57,7 +57,8 @@ pub struct LockBreakArgs {
 /// Shows or breaks the lock. `status` returns `Exit::Locked` if another process holds it.
 ///
 /// # Errors
-/// When the name or the environment of the stack is not known, the backend cannot be used, or the lock to break is that of a local directory.
+/// When the name or the environment of the stack is not known, the backend cannot be used, or the lock to break is that of a
+/// local directory.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &LockArgs) -> Result<Exit, CliFailure> {
     let unit = UnitHeader::read(&session.settings)?;
     let place = unit.ledger_location()?;

@@ -1,6 +1,6 @@
 //! `stead output`: prints the outputs that the last apply recorded, from the ledger alone. In: the ledger of a stack, or of
-//! the selected units; of the files only what names it. Out: text, a document, or one value as it is. Sends no request; the text of a secret is printed only
-//! with `--show`, and only if the ledger keeps it.
+//! the selected units; of the files only what names it. Out: text, a document, or one value as it is. Sends no request; the
+//! text of a secret is printed only with `--show`, and only if the ledger keeps it.
 
 mod all;
 mod document;
@@ -45,8 +45,8 @@ pub struct OutputArgs {
 /// Prints the outputs of a stack, or one of them; with `--all`, those of the selected units.
 ///
 /// # Errors
-/// When the name or the environment of the stack is not known, it was never applied, the ledger cannot be read, there is no such output, or a secret one
-/// cannot be shown as requested.
+/// When the name or the environment of the stack is not known, it was never applied, the ledger cannot be read, there is no
+/// such output, or a secret one cannot be shown as requested.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &OutputArgs) -> Result<Exit, CliFailure> {
     let query = OutputQuery { name: args.name.clone(), show: args.show };
     if args.units.all {

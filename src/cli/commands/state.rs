@@ -94,7 +94,8 @@ pub struct StatePushArgs {
 /// Runs a subcommand of `stead state`.
 ///
 /// # Errors
-/// When the name or the environment of the stack is not known, the ledger cannot be read or written, or a copy is older than the ledger.
+/// When the name or the environment of the stack is not known, the ledger cannot be read or written, or a copy is older than
+/// the ledger.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &StateArgs) -> Result<Exit, CliFailure> {
     if let StateAction::AdoptDirectory(args) = &args.action {
         // The root of a repository does not need a stack of its own.

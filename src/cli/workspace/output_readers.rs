@@ -1,6 +1,6 @@
 //! The units of the repository that read the outputs of one stack. In: the stack, and the plan of it alone. Out: the plan
-//! with the readers of each output that changes. Reads files, and for a destroy the readers' ledgers; nothing for an untrusted stack. A stack
-//! that cannot be loaded without its secrets may read each output of the stacks that its header names.
+//! with the readers of each output that changes. Reads files, and for a destroy the readers' ledgers; nothing for an untrusted
+//! stack. A stack that cannot be loaded without its secrets may read each output of the stacks that its header names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
