@@ -21,6 +21,7 @@ use super::service::command_client::CommandClock;
 use super::service::connection::StackConnection;
 use super::stack::project::LoadedStack;
 use super::workspace::git::working_tree;
+use super::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::known_values::substitute_known_values;
 use crate::ledger::stores::location::LedgerLocation;
@@ -69,6 +70,19 @@ impl CommandContext {
             commit: self.commit.clone(),
             unit_settings: UnitSettings::default(),
         }
+    }
+
+    /// Opens the repository with the selected units, and finds the removed ones.
+    ///
+    /// # Errors
+    /// When there is no stack, the selection is not accepted, or a unit to remove is none that was removed.
+    pub(super) async fn open_workspace(
+        &self,
+        selection: &SelectionRequest<'_>,
+        removal: RemovalRequest<'_>,
+    ) -> Result<Workspace, CliFailure> {
+        let opened = Workspace::open_with_removed(&self.settings, &self.unit_settings, selection, removal);
+        Box::pin(opened).await
     }
 
     /// Prints why a command failed, as text to standard error and as a document with `--output json`;

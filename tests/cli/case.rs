@@ -124,6 +124,12 @@ impl Case {
         Run::of(&self.command(args).output().unwrap())
     }
 
+    /// Plans all units, and applies them with the plan's fingerprint.
+    pub fn apply_all(&self) -> Run {
+        let plan = self.ok("plan --all --output json").json();
+        self.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()))
+    }
+
     /// Runs the binary and expects exit code 0.
     pub fn ok(&self, args: &str) -> Run {
         let run = self.run(args);

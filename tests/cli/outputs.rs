@@ -19,13 +19,8 @@ fn repository() -> Case {
         .file("net/stead.yaml", NET)
         .file("app/stead.yaml", APP)
         .emulator();
-    apply_all(&case);
+    case.apply_all();
     case
-}
-
-fn apply_all(case: &Case) -> Run {
-    let plan = case.ok("plan --all --output json").json();
-    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()))
 }
 
 /// Returns the outputs of a plan's document, each without what a test does not compare.
@@ -183,7 +178,7 @@ fn a_removed_output_that_a_unit_reads_blocks_the_plan() {
     case.edit("app/stead.yaml", "stacks: { net: ../net }\n", "");
     case.edit("app/stead.yaml", "outputs: { seen: $stacks.net.label }\n", "");
     case.ok("-C net apply --yes");
-    apply_all(&case);
+    case.apply_all();
     case.ok("plan --all --exit-code");
     case.fails(1, "-C app output seen").says(&["It recorded no outputs."]);
 }
@@ -196,7 +191,7 @@ fn outputs_of_many_units_are_applied_and_printed_by_unit() {
     let document = case.fails(2, "plan --all --exit-code --output json").json();
     assert_eq!((&document["summary"]["outputs"], &document["summary"]["changed"]), (&json!(1), &json!(1)));
     let last = case.cloud().last();
-    apply_all(&case).says(&["1 applied"]);
+    case.apply_all().says(&["1 applied"]);
     assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
     case.ok("plan --all --exit-code");
     let printed = case.ok("output --all --output json").json();

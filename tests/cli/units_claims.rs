@@ -18,15 +18,10 @@ fn repository(net: &str, shop: &str) -> Case {
         .emulator()
 }
 
-fn apply_all(case: &Case) {
-    let plan = case.ok("plan --all --output json").json();
-    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
-}
-
 #[test]
 fn a_removed_unit_keeps_its_objects_while_another_unit_reads_its_outputs() {
     let case = repository(NET, SHOP);
-    apply_all(&case);
+    case.apply_all();
     let before = case.cloud().list("/api/v1/vpcs").len();
     case.edit("net/stead.yaml", ", qa: {} }\nvars", " }\nvars");
     case.fails(1, "stacks").says(&["net/qa", "(removed)", "shop/qa", "net/qa"]);
@@ -76,7 +71,7 @@ fn another_environment_is_read_only_if_the_stack_names_it() {
 #[test]
 fn what_cannot_be_read_is_not_called_missing_or_empty() {
     let case = repository(NET, SHOP);
-    apply_all(&case);
+    case.apply_all();
     case.write("net/stead.yaml", "stead: 1\nstack: net\nvpc: {{{\n");
     let run = case.fails(1, "validate --all");
     run.says(&["another stack cannot be read", "stack files in `../net` have errors"]);
@@ -120,7 +115,7 @@ fn a_stack_that_is_destroyed_alone_keeps_what_others_read() {
     // A reader without objects loses nothing.
     case.ok("-C net -e dev apply --yes");
     case.ok("-C net -e dev destroy --yes --confirm net").says(&["Destroyed"]);
-    apply_all(&case);
+    case.apply_all();
     let refused = case.fails(4, "-C net -e dev destroy --yes --confirm net");
     refused.says(&["outside_reader", "shop/dev has 1 object and reads outputs of this unit"]);
     case.fails(4, "-C net -e dev plan --destroy").says(&["outside_reader"]);
@@ -161,10 +156,10 @@ fn a_move_to_another_project_is_refused_before_the_files_change() {
     ]);
     assert_eq!(std::fs::read_to_string(case.path("a/stead.yaml")).unwrap(), before);
     // The remedy of the message.
-    apply_all(&case);
+    case.apply_all();
     case.ok("-C a mv project.ap --to-stack ../c --yes");
     case.ok("-C a mv volume.d --to-stack ../c --yes");
-    apply_all(&case);
+    case.apply_all();
     case.ok("plan --all --exit-code");
     assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
     // A stack that has nothing left was applied, so that its moves are known to be done.

@@ -17,16 +17,10 @@ fn repository() -> Case {
         .file("app/stead.yaml", APP)
 }
 
-/// Applies all units as they are planned.
-fn apply_all(case: &Case) {
-    let plan = case.ok("plan --all --output json").json();
-    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
-}
-
 /// Applies all units, then changes the network of production, and blocks that of development.
 fn changed() -> Case {
     let case = repository().emulator();
-    apply_all(&case);
+    case.apply_all();
     case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.50.0.0/16 } }");
     case.write(
         "twin/stead.yaml",
@@ -211,7 +205,7 @@ fn the_page_of_many_units_is_read_by_keyboard_and_axe_finds_nothing() {
 #[test]
 fn a_plan_of_outputs_alone_is_counted_everywhere() {
     let case = repository().emulator();
-    apply_all(&case);
+    case.apply_all();
     case.edit("net/stead.yaml", "cidr: $vpc.main.cidr }", "cidr: $vpc.main.cidr, more: 1, other: 2 }");
     let shown = case.ok("plan --all --report md=all.md --report html=all.html");
     shown.says(&["PLAN   0 create · 0 update · 0 replace · 0 delete · 4 outputs", "next: "]);
@@ -236,7 +230,7 @@ fn a_plan_of_outputs_alone_is_counted_everywhere() {
 fn a_saved_set_with_a_blocked_unit_has_no_next_command() {
     let data = "stead: 1\nstack: data\nvolume: { v: { size: 10 } }\n";
     let case = repository().file("data/stead.yaml", data).emulator();
-    apply_all(&case);
+    case.apply_all();
     case.write("data/stead.yaml", "stead: 1\nstack: data\nvpc: { b: { cidr: 10.90.0.0/16 } }\n");
     case.edit("net/stead.yaml", "cidr: $vpc.main.cidr }", "cidr: $vpc.main.cidr, more: 1 }");
     let blocked = case.fails(4, "plan --all -o set");

@@ -72,10 +72,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &StacksArgs) -> 
         with_dependents: args.with_dependents,
         changed: args.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
-    let settings = &session.settings;
-    let opened =
-        Workspace::open_with_removed(settings, &session.unit_settings, &request, RemovalRequest::default());
-    let workspace = Box::pin(opened).await?;
+    let workspace = session.open_workspace(&request, RemovalRequest::default()).await?;
     let rows: Vec<UnitRow> = workspace
         .units
         .iter()
@@ -89,7 +86,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &StacksArgs) -> 
         Some(UnitGraphFormat::Mermaid) => render_unit_mermaid(&rows),
         Some(UnitGraphFormat::Dot) => render_unit_dot(&rows),
         Some(UnitGraphFormat::Svg) => render_unit_svg(&rows),
-        None if settings.output == OutputFormat::Matrix => {
+        None if session.settings.output == OutputFormat::Matrix => {
             // A job cannot plan the removal of a unit, which must be named by hand.
             let present: Vec<UnitRow> =
                 rows.iter().filter(|row| row.directory.is_some()).cloned().collect();

@@ -6,6 +6,7 @@ use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::{PeerSettings, Settings};
 use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::config::stack::model::Stack;
 use crate::workspace::graph::UnitGraph;
 use crate::workspace::unit::Unit;
@@ -17,6 +18,19 @@ pub(in crate::cli) struct WorkspaceUnit {
     pub(in crate::cli) settings: Settings,
     /// The resolved stack, or why there is none; problems between units count, too.
     pub(in crate::cli) loaded: Result<LoadedStack, CliFailure>,
+}
+
+impl WorkspaceUnit {
+    /// Returns whether its stack requires a backend. One with errors may require one, too: without a backend there is no
+    /// other ledger that could be read for it.
+    pub(in crate::cli) fn requires_backend(&self) -> bool {
+        loaded_stack(self).is_some_and(|stack| stack.backend_required)
+    }
+
+    /// Returns the unit as the commands see it that use only its ledger, also if its configuration has errors.
+    pub(in crate::cli) fn header(&self) -> UnitHeader<'_> {
+        UnitHeader::new(&self.settings, &self.unit.name, self.requires_backend())
+    }
 }
 
 /// Returns the stack of a unit; `None` if it has problems.

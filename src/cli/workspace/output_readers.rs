@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edges;
-use super::loaded_unit::{WorkspaceUnit, loaded_stack};
+use super::loaded_unit::WorkspaceUnit;
 use super::units::load_units;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::failure::CliFailure;
@@ -59,8 +59,7 @@ async fn destroy_blockers(settings: &Settings, own: &UnitName, readers: &[Worksp
         settings.said.iter().filter(|flag| !flag.starts_with("-e ")).cloned().collect();
     let mut blockers = Vec::new();
     for one in reading {
-        let required = loaded_stack(one).is_some_and(|stack| stack.backend_required);
-        let objects = match count_objects(&UnitHeader::new(&one.settings, &one.unit.name, required)).await {
+        let objects = match count_objects(&one.header()).await {
             Ok(0) => continue,
             Ok(objects) => Some(objects),
             Err(_) => None,

@@ -1,12 +1,14 @@
 //! What a plan decides for each address, in a form for comparison: its change, its requests without their numbers, its
 //! blockers, policy results and ledger updates. In: a plan, and the ledger's key. Out: a text for each address, and short
-//! digests under the key, also of the outputs that change. A digest may be published: without the key, no value in it can be guessed.
+//! digests under the key, also of the outputs that change. A digest may be published: without the key, no value in it can
+//! be guessed.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::fingerprint::{FingerprintChange, hashed_change, is_decided};
+use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
 use crate::model::address::{Address, Name};
 use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::plan::model::change::Plan;
@@ -94,18 +96,16 @@ fn updated_addresses(update: &LedgerUpdate) -> Vec<&Address> {
     }
 }
 
-/// First part of the path under which the digest of an output stands; no kind has this name.
-const OUTPUTS: &str = "outputs";
-
-/// Returns the path under which the digest of an output stands.
+/// Returns the path under which the digest of an output stands, as its secret stands in the ledger: no kind has the name
+/// `outputs`.
 fn output_path(name: &Name) -> Option<Address> {
-    Address::parse(&format!("{OUTPUTS}.{name}")).ok()
+    Address::parse(&format!("{OUTPUT_PREFIX}{name}")).ok()
 }
 
 /// Returns the name of the output whose digest stands under a path; `None` if it is that of a resource. In a module with the
 /// same name, paths are longer.
 fn output_of_path(path: &Address) -> Option<Name> {
-    let name = path.as_str().strip_prefix(OUTPUTS)?.strip_prefix('.')?;
+    let name = path.as_str().strip_prefix(OUTPUT_PREFIX)?;
     (!name.contains('.')).then(|| Name::new(name))
 }
 
@@ -123,17 +123,19 @@ fn output_decisions(plan: &Plan) -> Vec<(Address, String)> {
 /// is no key yet.
 #[must_use]
 pub fn with_change_digests(mut plan: Plan, key: &FingerprintKey) -> Plan {
+    if key.is_none() {
+        plan.digests = BTreeMap::new();
+        return plan;
+    }
     let digest = |(address, text): (Address, String)| {
         let text = format!("stead change digest 1\n{address}\n{text}");
         let digest = Secret::new(text).fingerprint(key)?;
         Some((address, Name::new(digest.get(..DIGEST_DIGITS)?)))
     };
     // A plan whose parts cannot be written has no fingerprint, and is blocked.
-    let decisions =
-        if key.is_none() { BTreeMap::new() } else { decisions_by_address(&plan).unwrap_or_default() };
+    let decisions = decisions_by_address(&plan).unwrap_or_default();
     let of_resources = decisions.into_iter().map(|(address, text)| (address.clone(), text));
-    let of_outputs = if key.is_none() { Vec::new() } else { output_decisions(&plan) };
-    let digests = of_resources.chain(of_outputs).filter_map(digest).collect();
+    let digests = of_resources.chain(output_decisions(&plan)).filter_map(digest).collect();
     plan.digests = digests;
     plan
 }
@@ -157,8 +159,8 @@ pub struct DigestDifference {
     pub addresses: Vec<Address>,
     /// The outputs that are decided differently, or changed by only one of the plans; sorted.
     pub outputs: Vec<Name>,
-    /// Number of addresses and outputs that were not compared, because the comment had no room for their digests, or the later plan has
-    /// none.
+    /// Number of addresses and outputs that were not compared, because the comment had no room for their digests, or the
+    /// later plan has none.
     pub not_compared: usize,
 }
 

@@ -361,14 +361,10 @@ impl Sides<'_> {
         lost.chain(added).collect()
     }
 
-    /// Returns what differs in the plans as a whole.
-    fn whole_parts(self) -> Result<Vec<PartDifference>, serde_json::Error> {
+    /// Returns the outputs that are decided differently.
+    fn output_parts(self) -> Result<Vec<PartDifference>, serde_json::Error> {
         let (old, new) = (self.old.plan, self.new.plan);
-        let whole = |plan: &'_ Plan| verdicts_of_plan(plan);
-        let mut parts = self.set_parts(
-            Some(&whole(old).iter().map(|(kind, name)| (*kind, name.as_str())).collect()),
-            Some(&whole(new).iter().map(|(kind, name)| (*kind, name.as_str())).collect()),
-        );
+        let mut parts = Vec::new();
         let names: BTreeSet<&Name> = old.outputs.keys().chain(new.outputs.keys()).collect();
         let planned = |plan: &'_ Plan| -> BTreeMap<Name, Value> {
             plan.planned_outputs
@@ -377,6 +373,7 @@ impl Sides<'_> {
                 .collect()
         };
         let (before, after) = (planned(old), planned(new));
+        let (old_changes, new_changes) = (output_changes_by_name(old), output_changes_by_name(new));
         for name in names.into_iter().chain(before.keys()).chain(after.keys()).collect::<BTreeSet<_>>() {
             let (one, other) = (before.get(name), after.get(name));
             if !is_same(&one, &other)? || !is_same(&old.outputs.get(name), &new.outputs.get(name))? {
@@ -385,14 +382,28 @@ impl Sides<'_> {
                 continue;
             }
             // What is recorded is a part of the decision: only one plan changes the output, or from another value.
-            let recorded = |plan| output_change(plan, name).map(|output| &output.before);
-            if !is_same(&recorded(old), &recorded(new))? {
-                let value = |plan| recorded(plan).cloned().flatten().unwrap_or_default();
+            let (one, other) = (old_changes.get(name), new_changes.get(name));
+            let recorded =
+                |change: Option<&&PlannedOutput>| change.and_then(|output| output.before.clone());
+            if !is_same(&recorded(one), &recorded(other))? {
+                let value = |change| recorded(change).unwrap_or_default();
                 let part = DifferencePart::RecordedOutput(name.clone());
                 let moved = self.or_ledger(self.moved_inputs());
-                parts.push(PartDifference { part, old: value(old), new: value(new), moved });
+                parts.push(PartDifference { part, old: value(one), new: value(other), moved });
             }
         }
+        Ok(parts)
+    }
+
+    /// Returns what differs in the plans as a whole.
+    fn whole_parts(self) -> Result<Vec<PartDifference>, serde_json::Error> {
+        let (old, new) = (self.old.plan, self.new.plan);
+        let whole = |plan: &'_ Plan| verdicts_of_plan(plan);
+        let mut parts = self.set_parts(
+            Some(&whole(old).iter().map(|(kind, name)| (*kind, name.as_str())).collect()),
+            Some(&whole(new).iter().map(|(kind, name)| (*kind, name.as_str())).collect()),
+        );
+        parts.extend(self.output_parts()?);
         let (one, other) = (secret_notes(old), secret_notes(new));
         if !is_same(&one, &other)? {
             let moved = self.moved_policy();
@@ -436,9 +447,11 @@ fn moved_by_cause(cause: Cause, inputs: impl FnOnce() -> Vec<MovedSide>) -> Vec<
     }
 }
 
-/// Returns a plan's change of an output; `None` if it changes nothing.
-fn output_change<'p>(plan: &'p Plan, name: &Name) -> Option<&'p PlannedOutput> {
-    plan.output_changes().find(|output| output.name == *name)
+/// The outputs that a plan changes, by name.
+type OutputChanges<'p> = BTreeMap<&'p Name, &'p PlannedOutput>;
+
+fn output_changes_by_name(plan: &Plan) -> OutputChanges<'_> {
+    plan.output_changes().map(|output| (&output.name, output)).collect()
 }
 
 /// Returns what a plan does for secrets, as the fingerprint covers it.

@@ -48,9 +48,7 @@ pub(in crate::cli) async fn apply_all(
     review::reject_single_stack_flags(request.scope, if request.destroy { "destroy" } else { "apply" })?;
     let selection = SelectionRequest::from(request.units);
     let removal = RemovalRequest::for_plan(request.removals, request.destroy);
-    let opened =
-        Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
-    let workspace = Box::pin(opened).await?;
+    let workspace = session.open_workspace(&selection, removal).await?;
     let options = planning_options(session, &workspace, &request)?;
     if let Some(run) = request.join {
         return Box::pin(join_run(session, &request, &workspace, &options, (run, None))).await;

@@ -32,10 +32,7 @@ pub(super) async fn cost_all(
         // Removed units have no configuration.
         Workspace::open(&session.settings, &session.unit_settings, &selection)?
     } else {
-        let none = RemovalRequest::default();
-        let opened =
-            Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, none);
-        Box::pin(opened).await?
+        session.open_workspace(&selection, RemovalRequest::default()).await?
     };
     let mut outputs: Vec<UnitOutput<'_, CostReport>> =
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();

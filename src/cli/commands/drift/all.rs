@@ -43,13 +43,9 @@ pub(super) async fn check_all(
     request: &UnitsDriftRequest<'_>,
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(request.units);
-    let opened = Workspace::open_with_removed(
-        &session.settings,
-        &session.unit_settings,
-        &selection,
-        RemovalRequest { finds_all: true, ..RemovalRequest::default() },
-    );
-    let workspace = Box::pin(opened).await?;
+    let workspace = session
+        .open_workspace(&selection, RemovalRequest { finds_all: true, ..RemovalRequest::default() })
+        .await?;
     let planning = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
     let options = UnitsOptions { planning, ..UnitsOptions::default() };
     let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Inventory)).await?;

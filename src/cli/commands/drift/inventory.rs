@@ -121,9 +121,9 @@ async fn read_all_ledgers(workspace: &Workspace, planned: &WorkspacePlan) -> Own
     let mut places = Vec::with_capacity(workspace.units.len());
     for (number, one) in workspace.units.iter().enumerate() {
         let name = &one.unit.name;
-        let required = loaded_stack(one).is_some_and(|stack| stack.backend_required);
         let directory = workspace.root.join(one.unit.directory.as_str());
-        let place = ledger_settings::place_of(&one.settings, (&name.stack, required), &directory);
+        let place =
+            ledger_settings::place_of(&one.settings, (&name.stack, one.requires_backend()), &directory);
         let read = match &place {
             Ok(place) => add_unit_ledger(&mut owned, (number, one), planned, place).await,
             Err(failure) => Err(failure.clone()),

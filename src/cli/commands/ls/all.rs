@@ -9,7 +9,7 @@ use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions, WorkspaceP
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review;
 use crate::cli::workspace::unit_outputs::{self, UnitOutput};
-use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{RemovalRequest, SelectionRequest};
 use crate::model::address::Name;
 use crate::plan::inputs::PlanningOptions;
 use crate::report::json::{ListDocument, ListSummary, ResultStatus};
@@ -27,13 +27,7 @@ pub(super) async fn list_all(
     (kinds, wide): (&[Name], bool),
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(units);
-    let opened = Workspace::open_with_removed(
-        &session.settings,
-        &session.unit_settings,
-        &selection,
-        RemovalRequest::default(),
-    );
-    let workspace = Box::pin(opened).await?;
+    let workspace = session.open_workspace(&selection, RemovalRequest::default()).await?;
     let planning = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
     let options = UnitsOptions { planning, ..UnitsOptions::default() };
     let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::List)).await?;

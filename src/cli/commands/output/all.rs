@@ -6,11 +6,10 @@ use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::stack::unit_header::UnitHeader;
-use crate::cli::workspace::loaded_unit::{WorkspaceUnit, loaded_stack};
+use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::review;
 use crate::cli::workspace::unit_outputs::{self, UnitOutput};
-use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{RemovalRequest, SelectionRequest};
 use crate::report::json::ResultStatus;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::TextRole;
@@ -25,13 +24,7 @@ pub(super) async fn print_all(
     query: &OutputQuery,
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(units);
-    let opened = Workspace::open_with_removed(
-        &session.settings,
-        &session.unit_settings,
-        &selection,
-        RemovalRequest::default(),
-    );
-    let workspace = Box::pin(opened).await?;
+    let workspace = session.open_workspace(&selection, RemovalRequest::default()).await?;
     let mut results: Vec<UnitOutput<'_, RecordedOutputs>> =
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
     for (_, one) in workspace.selected_units() {
@@ -66,7 +59,5 @@ pub(super) async fn print_all(
 
 /// Reads the outputs of a unit from its ledger, also if its configuration has errors.
 async fn unit_outputs_of(one: &WorkspaceUnit, query: &OutputQuery) -> Result<RecordedOutputs, CliFailure> {
-    // A stack with errors may require a backend. Without one there is no other ledger that could be read for it.
-    let required = loaded_stack(one).is_some_and(|stack| stack.backend_required);
-    read_outputs(&UnitHeader::new(&one.settings, &one.unit.name, required), query).await
+    read_outputs(&one.header(), query).await
 }

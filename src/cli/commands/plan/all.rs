@@ -62,9 +62,7 @@ pub(super) async fn plan_all(
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let removal = RemovalRequest::for_plan(&request.removals.units, request.destroy);
-    let opened =
-        Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
-    let workspace = Box::pin(opened).await?;
+    let workspace = session.open_workspace(&selection, removal).await?;
     let mut options =
         review::units_options(&workspace, request.scope, &request.readers.force_readers, request.destroy)?;
     options.planning.wants_values = report::shows_whole(request.reports);

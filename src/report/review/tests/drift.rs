@@ -1,18 +1,12 @@
 //! Reports of a drift check.
 
-use serde_json::Value as Json;
-
-use super::{format, reviewed};
+use super::{format, parsed, reviewed};
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::Plan;
 use crate::report::review::{PlanReview, ReviewSubject};
 use crate::report::tests::plans;
 use crate::report::views::drift::{DriftReport, OtherProjectCounts};
 use crate::report::views::list::ObjectSummary;
-
-fn parsed(text: &str) -> Json {
-    serde_json::from_str(text).unwrap()
-}
 
 #[test]
 fn a_drift_report_does_not_mention_an_apply() {

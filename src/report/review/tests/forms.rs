@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{commit, format, judged, reviewed};
+use super::{commit, format, judged, parsed, reviewed};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
@@ -14,10 +14,6 @@ use crate::report::review::{
 };
 use crate::report::run_report::{RunReport, StepResults};
 use crate::report::tests::plans;
-
-fn parsed(text: &str) -> Json {
-    serde_json::from_str(text).unwrap()
-}
 
 #[test]
 fn a_commit_of_other_characters_than_digits_is_shortened() {

@@ -7,6 +7,8 @@ mod hostile;
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 use crate::model::cel::policy::PolicyLevel;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
@@ -23,6 +25,10 @@ static ROOT: std::sync::LazyLock<RepositoryRoot> = std::sync::LazyLock::new(|| R
 /// The format of this name.
 fn format(name: &str) -> ReviewFormat {
     *ReviewFormat::ALL.iter().find(|format| format.name() == name).unwrap()
+}
+
+fn parsed(text: &str) -> Json {
+    serde_json::from_str(text).unwrap()
 }
 
 /// A commit that has all that was planned.
