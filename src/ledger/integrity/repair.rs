@@ -1,7 +1,6 @@
 //! Repair of a ledger directory: restores the last good checkpoint and every proven line after it. Damaged
 //! files are renamed, never deleted.
 
-use std::fs::File;
 use std::path::Path;
 
 use foldhash::HashMap;
@@ -22,15 +21,15 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Incident, IncidentKind};
 use crate::ledger::state::transfer::Transfer;
 use crate::ledger::stores::file::dir_handle::{DirHandle, file_error};
-use crate::ledger::stores::file::lock;
+use crate::ledger::stores::file::lock::{self, FileLock};
 use crate::ledger::stores::file::store::{self, journal_name, summary_name};
 use crate::model::address::Address;
 
 /// A prepared repair, which holds the ledger's lock.
 pub struct PreparedRepair {
     folder: DirHandle,
-    /// Holds the lock; never read.
-    _lock: File,
+    /// Never read.
+    _lock: FileLock,
     ledger: Ledger,
     head: ChainHead,
     seal: Option<MacKey>,

@@ -50,7 +50,14 @@ pub struct DirHandle {
 /// A lock on a directory, until it is dropped.
 #[derive(Debug)]
 pub struct DirLock {
-    _handle: OwnedFd,
+    handle: OwnedFd,
+}
+
+impl Drop for DirLock {
+    /// Releases the lock itself, since a process that is being started may have a copy of the descriptor.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.handle, rustix::fs::FlockOperation::Unlock);
+    }
 }
 
 impl DirHandle {
@@ -335,7 +342,7 @@ impl DirHandle {
         let handle = rustix::fs::openat(&self.handle, ".", DIR_OPEN_FLAGS, Mode::empty())?;
         // Several network file systems refuse to lock a directory.
         let _ = rustix::fs::flock(&handle, rustix::fs::FlockOperation::LockExclusive);
-        Ok(DirLock { _handle: handle })
+        Ok(DirLock { handle })
     }
 
     /// Makes the directory entries durable.

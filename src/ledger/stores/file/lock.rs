@@ -24,30 +24,46 @@ const LOCK_FILE_NAME: &str = "lock";
 /// Maximum number of bytes read from a lock file.
 const MAX_LOCK_FILE_BYTES: u64 = 4_096;
 
+/// A lock of a ledger directory, held until it is dropped.
+#[derive(Debug)]
+pub(in crate::ledger) struct FileLock(File);
+
+impl Drop for FileLock {
+    /// Releases the lock itself: closing the file is not enough while a process that this one has just started, for a
+    /// command or a keyring, still has a copy of the descriptor.
+    fn drop(&mut self) {
+        // The lock ends with the process at the latest.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Takes the lock and writes the holder into the file, which also proves that the directory is writable.
 pub(in crate::ledger) fn take_file_lock(
     directory: &DirHandle,
     who: &str,
     now: Timestamp,
-) -> Result<File, StoreError> {
+) -> Result<FileLock, StoreError> {
     let path = directory.path().join(LOCK_FILE_NAME);
     let fail = || file_error("lock", &path);
-    let mut lock = directory.open_file(LOCK_FILE_NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
-    match lock.try_lock() {
+    let file = directory.open_file(LOCK_FILE_NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
+    match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let holder = read_lock_file(&lock).unwrap_or_default();
+            let holder = read_lock_file(&file).unwrap_or_default();
             let holder = holder.lines().next().unwrap_or_default();
             let holder = if holder.is_empty() { "another process" } else { holder };
             return Err(StoreError::Locked { holder: holder.to_owned() });
         }
         Err(TryLockError::Error(error)) => return Err(fail()(error)),
     }
+    // From here on an error releases the lock, too.
+    let mut lock = FileLock(file);
+    let file = &mut lock.0;
     let text = lock_file_text(who, now);
-    lock.set_len(0)
-        .and_then(|()| lock.seek(SeekFrom::Start(0)))
-        .and_then(|_| lock.write_all(text.as_bytes()))
-        .and_then(|()| lock.sync_data())
+    file.set_len(0)
+        .and_then(|()| file.seek(SeekFrom::Start(0)))
+        .and_then(|_| file.write_all(text.as_bytes()))
+        .and_then(|()| file.sync_data())
         .map_err(file_error("write", &path))?;
     Ok(lock)
 }
@@ -99,7 +115,12 @@ fn unnamed_holder(text: &str) -> LeaseInfo {
 }
 
 fn is_locked(lock: &File) -> bool {
-    matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
+    let attempt = lock.try_lock_shared();
+    if attempt.is_ok() {
+        // As for `FileLock`: closing the file may not release it yet.
+        let _ = lock.unlock();
+    }
+    matches!(attempt, Err(TryLockError::WouldBlock))
 }
 
 fn read_lock_file(lock: &File) -> io::Result<String> {
@@ -141,6 +162,20 @@ mod tests {
         drop(lock);
         assert_eq!(read_lock_holder(root.path(), "prod").unwrap(), None);
         drop(take_file_lock(&folder, "bob@host", now).unwrap());
+    }
+
+    #[test]
+    fn a_dropped_lock_is_free_while_a_copy_of_its_descriptor_is_open() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = DirHandle::create_private_dir(&root.path().join("prod")).unwrap();
+        let now = "2026-11-21T12:00:00Z".parse().unwrap();
+        let lock = take_file_lock(&folder, "ada@host", now).unwrap();
+        // A process has such a copy between its start and its first instruction.
+        let copy = lock.0.try_clone().unwrap();
+        drop(lock);
+        assert_eq!(read_lock_holder(root.path(), "prod").unwrap(), None);
+        drop(take_file_lock(&folder, "bob@host", now).unwrap());
+        drop(copy);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use tokio::runtime::Handle;
 
 use super::dir_handle::{DirHandle, file_error};
-use super::lock::{self, ledger_directory};
+use super::lock::{self, FileLock, ledger_directory};
 use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, MacKey, MacVerifier, check_readable};
@@ -43,8 +43,8 @@ const RESERVED_BYTES: u64 = 512 * 1024;
 #[derive(Debug)]
 pub struct FileStore {
     directory: DirHandle,
-    /// Holds the lock, which closing it releases; never read.
-    lock: Arc<File>,
+    /// Never read.
+    lock: Arc<FileLock>,
     state: RefCell<FileStoreState>,
 }
 
