@@ -112,6 +112,9 @@ pub struct PlanningOptions {
     /// Objects that other units of the same run own. Whether they still use what this plan deletes is checked once those
     /// units are planned, too.
     pub planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
+    /// Kinds of which a plan of the same inputs deletes objects, for reasons that only a plan shows (a replacement): the
+    /// objects that may use them are read, too.
+    pub deleted_kinds: BTreeSet<Name>,
     /// Leaves out the deletions that nothing else in the plan waits for: objects that other units still use.
     pub holds_deletions: bool,
     /// Policies whose denial is overridden.

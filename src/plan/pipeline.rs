@@ -53,7 +53,7 @@ use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::model::values::value::Attributes;
 
-pub use super::refresh_request::refresh_request;
+pub use super::refresh_request::{refresh_request, widen_for_deletions};
 
 /// Makes the plan. Problems that only live objects show become `Blocker`s: the plan is always complete.
 #[must_use]

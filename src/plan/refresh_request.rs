@@ -8,6 +8,7 @@ use super::annotate::generated_secrets;
 use super::decide::checks::lost_ledger;
 use super::inputs::PlanningOptions;
 use super::join::project_scope::PROJECT;
+use super::model::change::{Action, Change, Plan};
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use crate::config::stack::model::{Resource, Stack};
@@ -121,12 +122,41 @@ fn account_wide_kinds(
 }
 
 /// Returns the kinds with an object that may be deleted: in a destroy, without a block, or with deposed
-/// objects. Replacements are not known before the plan.
-fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &PlanningOptions) -> BTreeSet<&'l str> {
+/// objects. Replacements are not known before the plan: a second request names their kinds in `deleted_kinds`.
+fn kinds_to_remove<'l>(
+    stack: &Stack,
+    ledger: &'l Ledger,
+    options: &'l PlanningOptions,
+) -> BTreeSet<&'l str> {
     let goes = |(address, entry): &(&_, &Entry)| {
         options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
     };
-    ledger.entries.iter().filter(goes).map(|(_, entry)| entry.kind.as_str()).collect()
+    let removed = ledger.entries.iter().filter(goes).map(|(_, entry)| entry.kind.as_str());
+    removed.chain(options.deleted_kinds.iter().map(Name::as_str)).collect()
+}
+
+/// Returns the options of a second plan if the first one deletes objects, as a part of replacements, of which the objects that
+/// may use them were not read; `None` if all was read. `options` are those of the first plan.
+#[must_use]
+pub fn widen_for_deletions(
+    registry: Registry,
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &PlanningOptions,
+    plan: &Plan,
+) -> Option<PlanningOptions> {
+    let deletes = |change: &&Change| matches!(change.action, Action::Replace | Action::Delete);
+    let kinds = plan.changes.iter().filter(deletes).map(|change| change.kind.clone());
+    let deleted_kinds: BTreeSet<Name> = kinds.collect();
+    if options.only_looks || deleted_kinds.is_subset(&options.deleted_kinds) {
+        return None;
+    }
+    let wider = PlanningOptions { deleted_kinds, ..options.clone() };
+    let read = |options| {
+        let (wanted, tables) = refresh_request(registry, stack, ledger, options);
+        (wanted.kinds, wanted.everywhere, tables)
+    };
+    (read(&wider) != read(options)).then_some(wider)
 }
 
 /// Returns the catalog tables that list the legal values of a written attribute.

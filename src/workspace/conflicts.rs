@@ -11,7 +11,8 @@ use foldhash::{HashMap, HashMapExt};
 use ipnet::Ipv4Net;
 
 use self::unit_claims::{Claimant, RemovalUse, add_pair, equal_sides};
-pub use self::unit_claims::{UnitBlockers, UnitClaims};
+pub use self::unit_claims::{UnitBlockers, UnitClaims, UsedObjects};
+use super::outside_readers::changes;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
@@ -31,6 +32,7 @@ pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClai
     block_overlaps(registry, units, &mut blockers);
     block_repeated_adoptions(units, &mut blockers);
     block_removals_in_use(registry, snapshot, units, &mut blockers);
+    block_lost_lookups(units, &mut blockers);
     blockers
 }
 
@@ -303,7 +305,7 @@ fn block_removals_in_use(
         // Each resource that uses the object counts once, with the reason that no order of the two applies removes.
         let mut users: BTreeMap<Claimant<'_>, RemovalUse> = BTreeMap::new();
         for (other, unit) in units.iter().enumerate().filter(|(other, _)| *other != number) {
-            if let Some(user) = unit.uses.get(&removal.key) {
+            if let Some(user) = unit.uses.used.get(&removal.key) {
                 users.insert((other, user), RemovalUse::Planned);
             }
         }
@@ -355,6 +357,36 @@ fn block_read_outputs(
             help: "Set `lifecycle: { replace: create_first }` where the service allows it, or remove what reads the output first.".to_owned(),
             source: None,
         });
+    }
+}
+
+/// Blocks the change of an attribute by which another unit looks the object up: its next plan would not find it.
+fn block_lost_lookups(units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
+    let mut lookups: HashMap<&ObjectKey, Vec<(&Name, Claimant<'_>)>> = HashMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        for ((key, attribute), lookup) in &unit.uses.lookups {
+            lookups.entry(key).or_default().push((attribute, (number, lookup)));
+        }
+    }
+    let steps = units.iter().enumerate().flat_map(|(number, unit)| {
+        unit.plan.steps.iter().map(move |step| (number, step)).filter(|_| !lookups.is_empty())
+    });
+    for (number, step) in steps {
+        let Operation::Update { object: Some(key), .. } = &step.operation else { continue };
+        for (attribute, user) in lookups.get(key).into_iter().flatten() {
+            if user.0 == number || !changes(step, attribute) {
+                continue;
+            }
+            let (own, lookup, reader) = (&step.address, user.1, units[user.0].name);
+            let texts = [
+                format!("{own} would have another {attribute}, by which {lookup} of {reader} finds it."),
+                format!(
+                    "{lookup} finds {own} of {} by its {attribute}, which would change.",
+                    units[number].name
+                ),
+            ];
+            add_pair(units, ((number, own), *user), texts, blockers);
+        }
     }
 }
 

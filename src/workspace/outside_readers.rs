@@ -1,7 +1,7 @@
 //! Units without a plan, and that use what a planned one deletes: those that are not selected, and those whose configuration
 //! has errors. In: the graph, the ledgers of the units without a plan, and the plans of the others. Out: by unit, who still
 //! uses it and how. A unit uses an object if its ledger has the object's id; it reads outputs if its files say so, and it
-//! still has objects. Pure.
+//! still has objects; it looks an object up if its files say so. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,14 @@ use super::graph::UnitGraph;
 use super::selection::SelectionLimits;
 use super::unit::UnitName;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::OUTSIDE_READER;
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::schema::Registry;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-use crate::plan::model::step::Operation;
+use crate::plan::model::step::{Operation, Step};
 
 /// The units without a plan.
 #[derive(Debug, Clone, Default)]
@@ -27,13 +29,19 @@ pub struct OutsideUnits<'a> {
     pub unread: BTreeSet<usize>,
     /// Those that may lose what they use.
     pub forced: BTreeSet<usize>,
+    /// The objects that their lookups find, with the attribute by which, and the address of the lookup.
+    pub lookups: Vec<(usize, ObjectKey, Name, Address)>,
 }
 
 /// How a unit without a plan uses a planned one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutsideUse {
+    /// As `Object`, and the service refuses the deletion of the object for that.
+    Held(Address, Address),
     /// The first address uses the second one, of the selected unit.
     Object(Address, Address),
+    /// The first address, a lookup, finds the second one by this attribute, which changes.
+    Found(Address, Address, Name),
     /// It has this number of objects, and reads outputs; itself, or through units without objects.
     Outputs(usize),
     /// It reads outputs, and its ledger cannot be read.
@@ -71,42 +79,83 @@ impl OutsideUnits<'_> {
         found
     }
 
-    /// Returns the units whose objects use what the plans delete, by the unit that deletes it.
+    /// Returns the units whose objects use what the plans delete, and those that would not find an object any more, by the unit
+    /// that deletes or changes it.
     #[must_use]
-    pub fn users_of_removed<'p>(
+    pub fn users_of_changed<'p>(
         &self,
+        registry: Registry,
         plans: impl IntoIterator<Item = (usize, &'p Plan)>,
     ) -> BTreeMap<usize, Vec<OutsideReader>> {
-        let mut removed: HashMap<&str, (usize, &Address)> = HashMap::new();
-        for (number, plan) in plans {
-            removed.extend(plan.steps.iter().filter_map(|step| match &step.operation {
+        let mut removed: HashMap<&str, (usize, &Step)> = HashMap::new();
+        let mut updated: HashMap<&ObjectKey, (usize, &Step)> = HashMap::new();
+        for (number, step) in
+            plans.into_iter().flat_map(|(number, plan)| plan.steps.iter().map(move |step| (number, step)))
+        {
+            match &step.operation {
                 // The id of an object inside of another may be a name, which says nothing elsewhere.
                 Operation::Delete { object, .. } if object.parent.is_none() => {
-                    Some((object.id.as_str(), (number, &step.address)))
+                    removed.insert(object.id.as_str(), (number, step));
                 }
-                _ => None,
-            }));
+                Operation::Update { object: Some(key), .. } => drop(updated.insert(key, (number, step))),
+                _ => {}
+            }
         }
         let mut found: BTreeMap<usize, BTreeSet<OutsideReader>> = BTreeMap::new();
-        if removed.is_empty() {
-            return BTreeMap::new();
+        if !removed.is_empty() {
+            self.add_owners_of_users(registry, &removed, &mut found);
         }
-        let others = self.ledgers.iter().filter(|(unit, _)| !self.forced.contains(unit));
-        for (unit, ledger) in others.filter_map(|(unit, ledger)| Some((*unit, (*ledger)?))) {
-            for (address, entry) in &ledger.entries {
-                let mut add = |id: &str| {
-                    if let Some((owner, object)) = removed.get(id) {
-                        let user = (unit, OutsideUse::Object(address.clone(), (*object).clone()));
-                        found.entry(*owner).or_default().insert(user);
-                    }
-                };
-                entry.applied.values().for_each(|value| visit_texts(value, &mut add));
-                for owned in entry.current.iter().chain(&entry.deposed) {
-                    owned.parent.iter().chain(&owned.project).for_each(|id| add(id));
-                }
+        for (unit, key, attribute, lookup) in &self.lookups {
+            if self.forced.contains(unit) {
+                continue;
+            }
+            if let Some((owner, step)) = removed.get(key.id.as_str()) {
+                let user = (*unit, OutsideUse::Object(lookup.clone(), step.address.clone()));
+                found.entry(*owner).or_default().insert(user);
+            }
+            if let Some((owner, step)) = updated.get(key).filter(|(_, step)| changes(step, attribute)) {
+                let how = OutsideUse::Found(lookup.clone(), step.address.clone(), attribute.clone());
+                found.entry(*owner).or_default().insert((*unit, how));
             }
         }
         found.into_iter().map(|(owner, users)| (owner, users.into_iter().collect())).collect()
+    }
+
+    /// Adds the units whose ledgers have the id of a removed object.
+    fn add_owners_of_users(
+        &self,
+        registry: Registry,
+        removed: &HashMap<&str, (usize, &Step)>,
+        found: &mut BTreeMap<usize, BTreeSet<OutsideReader>>,
+    ) {
+        let others = self.ledgers.iter().filter(|(unit, _)| !self.forced.contains(unit));
+        for (unit, ledger) in others.filter_map(|(unit, ledger)| Some((*unit, (*ledger)?))) {
+            for (address, entry) in &ledger.entries {
+                let mut add = |id: &str, attribute: Option<&str>| {
+                    let Some((owner, step)) = removed.get(id) else { return };
+                    let is_held = registry
+                        .kind(&step.kind)
+                        .is_some_and(|kind| kind.is_held_by(&entry.kind, attribute));
+                    let how = if is_held { OutsideUse::Held } else { OutsideUse::Object };
+                    let user = (unit, how(address.clone(), step.address.clone()));
+                    found.entry(*owner).or_default().insert(user);
+                };
+                for (name, value) in &entry.applied {
+                    visit_texts(value, &mut |id| add(id, Some(name)));
+                }
+                for owned in entry.current.iter().chain(&entry.deposed) {
+                    owned.parent.iter().chain(&owned.project).for_each(|id| add(id, None));
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether a step changes an attribute of its object.
+pub(super) fn changes(step: &Step, attribute: &Name) -> bool {
+    match &step.operation {
+        Operation::Update { calls, .. } => calls.iter().any(|call| call.attributes.contains_key(attribute)),
+        _ => false,
     }
 }
 
@@ -154,9 +203,13 @@ pub fn reader_blockers(
             OutsideReason::NotSelected | OutsideReason::Removed => "which is not selected",
         };
         let (address, text) = match how {
-            OutsideUse::Object(user, object) => {
+            OutsideUse::Held(user, object) | OutsideUse::Object(user, object) => {
                 (Some(object.clone()), format!("{user} of {name}, {who}, uses {object}."))
             }
+            OutsideUse::Found(lookup, object, attribute) => (
+                Some(object.clone()),
+                format!("{lookup} of {name}, {who}, finds {object} by its {attribute}, which changes."),
+            ),
             OutsideUse::Outputs(objects) => {
                 let objects = if *objects == 1 { "1 object".into() } else { format!("{objects} objects") };
                 (None, format!("{name}, {who}, has {objects} and reads outputs of this unit."))
@@ -183,9 +236,11 @@ pub fn reader_blockers(
                 format!("Apply it, too: {}", limits.flags_to_add(own, &name))
             }
         };
-        let help = format!(
-            "{select}. If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
-        );
+        let force = match how {
+            OutsideUse::Held(user, _) => format!("The service refuses the deletion while {user} uses it"),
+            _ => format!("If it may lose what it uses: --force-readers {name}"),
+        };
+        let help = format!("{select}. {force}. Readers in other repositories are not known.");
         let blocker = Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None };
         blockers.entry(*unit).or_insert(blocker);
     }
@@ -256,6 +311,7 @@ mod tests {
                 ledgers: ledgers.iter().copied().collect(),
                 unread: unread.iter().copied().collect(),
                 forced: forced.iter().copied().collect(),
+                lookups: Vec::new(),
             };
             outside.readers_of(&graph(), 0)
         };

@@ -121,7 +121,14 @@ pub(in crate::cli) async fn read_and_plan(
 ) -> Result<(Plan, RefreshResult), CliFailure> {
     let planning = pipeline::make_plan_with_outputs;
     let read = with_inputs(connection, project, ledger, (options, pinned), planning).await;
-    let (planned, mut world) = read?;
+    let (mut planned, mut world) = read?;
+    // What a replacement deletes may be in use: only now it is known what has to be read for that.
+    let arrived = world.transfers.expected_ledger(ledger);
+    let wider = pipeline::widen_for_deletions(REGISTRY, &project.stack, &arrived, options, &planned.plan);
+    if let Some(wider) = wider {
+        let read = with_inputs(connection, project, ledger, (&wider, pinned), planning).await;
+        (planned, world) = read?;
+    }
     world.values = planned.values;
     let mut plan = redact_plan(planned.plan, &mut world.values, &|text| connection.client.redact(text));
     remedies::complete_commands(&mut plan, &project.settings);

@@ -8,13 +8,15 @@ pub(in crate::cli) mod single_stack;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::declared_moves::DeclaredMoves;
+use super::loaded_unit::loaded_stack;
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
+use crate::config::resolve::late_binding::looked_up_objects;
 use crate::kinds::REGISTRY;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::UPSTREAM;
-use crate::model::live::snapshot::Snapshot;
+use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
@@ -48,7 +50,7 @@ pub(super) fn add_blockers(
     if !options.planning.only_looks {
         add_unit_blockers(moves.conflicts(workspace, units), units);
         block_moves_of_destroyed(workspace, units);
-        block_outside_readers(workspace, options, others, units);
+        block_outside_readers(workspace, options, (others, snapshots), units);
         block_many_deletions(workspace, units);
     }
     add_output_readers(workspace, units);
@@ -176,12 +178,12 @@ fn block_dependents(
     }
 }
 
-/// Blocks the units that delete what a unit without a plan uses, unless the command line names that unit; and those that are
+/// Blocks the units that delete what a unit without a plan uses, or change the attribute by which it finds that, unless the command line names that unit; and those that are
 /// destroyed while a stack cannot be read. Readers in other repositories are not known.
 fn block_outside_readers(
     workspace: &Workspace,
     options: &UnitsOptions,
-    others: &OtherLedgers,
+    (others, snapshots): (&OtherLedgers, &AccountSnapshots<'_>),
     units: &mut UnitResults,
 ) {
     let has_plan = |number: &usize| units.get(number).is_some_and(Result::is_ok);
@@ -199,11 +201,12 @@ fn block_outside_readers(
         ledgers: others.iter().map(|(number, ledger)| (*number, ledger.as_ref())).collect(),
         unread: outside.iter().copied().filter(|number| !is_read(number)).collect(),
         forced: outside.iter().copied().filter(forced).collect(),
+        lookups: outside_lookups(workspace, &outside, snapshots),
     };
     let destroy = options.planning.destroy;
     let planned = units.iter().filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.plan)));
     let planned: Vec<(usize, &Plan)> = planned.collect();
-    let mut found = outside.users_of_removed(planned.iter().copied());
+    let mut found = outside.users_of_changed(REGISTRY, planned.iter().copied());
     let mut unreadable = Vec::new();
     for (number, plan) in planned.iter().filter(|(_, plan)| !plan.changes.is_empty()) {
         if plan.base.destroy {
@@ -229,6 +232,23 @@ fn block_outside_readers(
         add_unit_blockers([(number, blockers)], units);
     }
     add_unit_blockers(unreadable, units);
+}
+
+/// Returns what the lookups of units without a plan find. Their accounts are not known, and an id is that of one account.
+fn outside_lookups(
+    workspace: &Workspace,
+    outside: &[usize],
+    snapshots: &AccountSnapshots<'_>,
+) -> Vec<(usize, ObjectKey, Name, Address)> {
+    let stacks = outside.iter().filter_map(|unit| Some((*unit, loaded_stack(&workspace.units[*unit])?)));
+    let mut found = Vec::new();
+    for (unit, stack) in stacks {
+        for (key, address, lookup) in snapshots.values().flat_map(|live| looked_up_objects(stack, live)) {
+            let names = lookup.fields.keys();
+            found.extend(names.map(|name| (unit, key.clone(), name.clone(), address.clone())));
+        }
+    }
+    found
 }
 
 /// Blocks the units that delete something if they delete more than the limit together. What the command line approves does

@@ -17,6 +17,7 @@ use crate::model::schema::Type;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
+use crate::workspace::conflicts::UsedObjects;
 use crate::workspace::unit::UpstreamUnit;
 
 /// What a unit reads of its upstream units.
@@ -153,12 +154,11 @@ fn known_after(value: &Value, stack: &Address) -> Value {
     }
 }
 
-/// Returns the objects that the blocks of a stack name by id, or that its lookups find, and that its ledger does not own; each
-/// with the address of a block or a lookup. A lookup counts for itself: an output may show what it finds.
-pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> BTreeMap<ObjectKey, Address> {
-    let mut used = BTreeMap::new();
+/// Returns the objects that the blocks of a stack name by id, or that its lookups find, and that its ledger does not own. A lookup counts for itself: an output may show what it finds.
+pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> UsedObjects {
+    let UsedObjects { mut used, mut lookups } = UsedObjects::default();
     if inputs.options.destroy {
-        return used;
+        return UsedObjects { used, lookups };
     }
     for resource in inputs.stack.resources.values() {
         for (name, setting) in &resource.attributes {
@@ -174,12 +174,14 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> BTreeMap<ObjectKey, Addre
             }
         }
     }
-    for (key, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
-        used.entry(key).or_insert(lookup);
+    for (key, address, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
+        used.entry(key.clone()).or_insert_with(|| address.clone());
+        lookups.extend(lookup.fields.keys().map(|name| ((key.clone(), name.clone()), address.clone())));
     }
-    let owned = inputs.ledger.owned_keys();
-    owned.for_each(|key| drop(used.remove(&key)));
-    used
+    for key in inputs.ledger.owned_keys() {
+        used.remove(&key);
+    }
+    UsedObjects { used, lookups }
 }
 
 fn referenced_kind(ty: &Type) -> Option<&'static str> {

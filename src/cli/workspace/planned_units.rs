@@ -11,11 +11,12 @@ use crate::cli::service::connection::StackConnection;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::catalog::Catalog;
-use crate::model::live::snapshot::{ObjectKey, Snapshot};
+use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::plan::model::resource_values::PlanValues;
+use crate::workspace::conflicts::UsedObjects;
 use crate::workspace::unit::UnitName;
 
 /// Plan or failure by the number of the unit.
@@ -59,8 +60,8 @@ pub(in crate::cli) struct PlannedUnit {
     pub(in crate::cli) account: usize,
     /// What the API key lacks for the plan; `None` if nothing was compared.
     pub(in crate::cli) key: Option<KeyReview>,
-    /// Objects of others that its blocks name by id or find by `data`.
-    pub(super) uses: BTreeMap<ObjectKey, Address>,
+    /// Objects of others that it needs.
+    pub(super) uses: UsedObjects,
     /// Outputs that it reads, by the unit that has them.
     pub(super) reads: BTreeMap<UnitName, BTreeSet<Name>>,
 }

@@ -95,34 +95,21 @@ pub(in crate::cli) async fn plan_units(
     let declared = DeclaredMoves::collect(workspace, &read_ledgers(&states, &others));
     let failed = prepare_units(&mut states, &owners).await;
     fail_units(failed, &mut units, &mut states);
-    let live = read_accounts((accounts.count(), purpose), &mut units, &mut states).await;
+    let mut live = read_accounts((accounts.count(), purpose), &mut units, &mut states).await;
     // A destroy takes the outputs away, so it covers all readers; without planned values, nothing can be left out.
     let narrows = !(options.planning.destroy || options.planning.only_looks);
-    let mut left_out = 0;
-    // The estimated seconds until each unit is applied, after those that it waits for.
-    let mut ends: BTreeMap<usize, u32> = BTreeMap::new();
-    for number in &workspace.graph.order {
-        if narrows
-            && workspace.selected.readers.contains(number)
-            && !reads_changes(workspace, *number, &units)
-        {
-            left_out += 1;
-            units.remove(number);
-            others.extend(states.remove(number).map(|state| (*number, Some(state.ledger))));
-            continue;
-        }
-        let Some(state) = states.get(number) else { continue };
-        let above = UpstreamLedgers { units: &units, others: &others, may_lack: is_listing };
-        let planned = plan_unit(workspace, state, (*number, above), &live, &owners).await;
-        let mut planned = planned.map_err(|failure| failure.for_stack(&state.one.settings));
-        if let (Ok(planned), PlanPurpose::Show | PlanPurpose::Save) = (&mut planned, purpose) {
-            let above = workspace.graph.upstream[*number].iter().filter_map(|unit| ends.get(unit));
-            let wait = above.max().copied().unwrap_or_default();
-            ends.insert(*number, wait.saturating_add(planned.plan.critical_path.seconds));
-            planned.key =
-                key_rights::add_key_notes(&state.connection, &mut planned.plan, &state.ledger, wait).await;
-        }
-        units.insert(*number, planned);
+    let mut inputs = UnitInputs { live: &live, owners: &owners, narrows };
+    let mut left_out =
+        plan_in_order((workspace, purpose), inputs, &mut units, &mut states, &mut others).await;
+    if widen_requests(&units, &mut states) {
+        // What is deleted as a part of a replacement may be in use: only the plans show what has to be read for that.
+        units.retain(|number, _| !states.contains_key(number));
+        live = read_accounts((accounts.count(), purpose), &mut units, &mut states).await;
+        inputs = UnitInputs { live: &live, owners: &owners, narrows };
+        left_out += plan_in_order((workspace, purpose), inputs, &mut units, &mut states, &mut others).await;
+    }
+    if matches!(purpose, PlanPurpose::Show | PlanPurpose::Save) {
+        add_key_notes(workspace, &mut units, &states).await;
     }
     if !options.planning.only_looks {
         Box::pin(block_misplaced(workspace, &mut units)).await;
@@ -137,6 +124,80 @@ pub(in crate::cli) async fn plan_units(
         combined::combined_fingerprint(plans, options.planning.destroy).map_err(anyhow::Error::from)?;
     let accounts = if is_listing { with_connections(live, states) } else { BTreeMap::new() };
     Ok(WorkspacePlan { units, fingerprint, users, moves, left_out, accounts, others })
+}
+
+/// What was read for all units before their plans.
+#[derive(Clone, Copy)]
+struct UnitInputs<'a> {
+    live: &'a BTreeMap<usize, AccountState>,
+    owners: &'a Arc<BTreeMap<ObjectKey, Name>>,
+    /// Readers of outputs that do not change are left out.
+    narrows: bool,
+}
+
+/// Plans the units, each after those whose outputs it reads. Returns how many were left out: their ledgers are then among those
+/// of the other units.
+async fn plan_in_order(
+    (workspace, purpose): (&Workspace, PlanPurpose),
+    inputs: UnitInputs<'_>,
+    units: &mut UnitResults,
+    states: &mut BTreeMap<usize, UnitState<'_>>,
+    others: &mut OtherLedgers,
+) -> usize {
+    let may_lack = matches!(purpose, PlanPurpose::List | PlanPurpose::Inventory);
+    let mut left_out = 0;
+    for number in &workspace.graph.order {
+        let is_open = states.contains_key(number) || units.contains_key(number);
+        let is_reader = is_open && workspace.selected.readers.contains(number);
+        if inputs.narrows && is_reader && !reads_changes(workspace, *number, units) {
+            left_out += 1;
+            units.remove(number);
+            others.extend(states.remove(number).map(|state| (*number, Some(state.ledger))));
+            continue;
+        }
+        let Some(state) = states.get(number) else { continue };
+        let above = UpstreamLedgers { units, others, may_lack };
+        let planned = plan_unit(workspace, state, (*number, above), inputs.live, inputs.owners).await;
+        units.insert(*number, planned.map_err(|failure| failure.for_stack(&state.one.settings)));
+    }
+    left_out
+}
+
+/// Extends the options of the units whose plans delete what was not expected before. Returns whether more must be read for
+/// them.
+fn widen_requests(units: &UnitResults, states: &mut BTreeMap<usize, UnitState<'_>>) -> bool {
+    let mut is_wider = false;
+    for (number, state) in states {
+        let Some(Ok(planned)) = units.get(number) else { continue };
+        let arrived = state.options.transfers.expected_ledger(&state.ledger);
+        let stack = &state.project.stack;
+        let wider = pipeline::widen_for_deletions(REGISTRY, stack, &arrived, &state.options, &planned.plan);
+        if let Some(wider) = wider {
+            is_wider = true;
+            state.options = wider;
+        }
+    }
+    is_wider
+}
+
+/// Adds what each unit's key may do, and until when: a unit is applied after those whose outputs it reads.
+async fn add_key_notes(
+    workspace: &Workspace,
+    units: &mut UnitResults,
+    states: &BTreeMap<usize, UnitState<'_>>,
+) {
+    // The estimated seconds until each unit is applied.
+    let mut ends: BTreeMap<usize, u32> = BTreeMap::new();
+    for number in &workspace.graph.order {
+        let (Some(state), Some(Ok(planned))) = (states.get(number), units.get_mut(number)) else {
+            continue;
+        };
+        let above = workspace.graph.upstream[*number].iter().filter_map(|unit| ends.get(unit));
+        let wait = above.max().copied().unwrap_or_default();
+        ends.insert(*number, wait.saturating_add(planned.plan.critical_path.seconds));
+        planned.key =
+            key_rights::add_key_notes(&state.connection, &mut planned.plan, &state.ledger, wait).await;
+    }
 }
 
 /// Adds the facts about this machine and the ledgers to the options of each unit. Returns the units that have none.

@@ -113,16 +113,17 @@ pub fn bind_lookups<'s>(
     if problems.is_empty() { Ok(Cow::Owned(settled)) } else { Err(problems) }
 }
 
-/// Returns the objects that the lookups of a stack find, each with the address of a lookup; those that find nothing or
-/// several objects are left out.
-#[must_use]
-pub fn looked_up_objects(stack: &Stack, snapshot: &Snapshot) -> BTreeMap<ObjectKey, Address> {
-    let found = stack.data.iter().filter_map(|(address, lookup)| {
+/// Returns the objects that the lookups of a stack find, each with the lookup; those that find nothing or several objects are
+/// left out.
+pub fn looked_up_objects<'s>(
+    stack: &'s Stack,
+    snapshot: &'s Snapshot,
+) -> impl Iterator<Item = (ObjectKey, &'s Address, &'s DataLookup)> {
+    stack.data.iter().filter_map(|(address, lookup)| {
         let mut all = snapshot.of_kind(lookup.kind.name).filter(|object| fits_all(object, lookup));
         let only = all.next().filter(|_| all.next().is_none())?;
-        Some((only.key(), address.clone()))
-    });
-    found.collect()
+        Some((only.key(), address, lookup))
+    })
 }
 
 /// Returns the only object that has all attributes of a lookup.

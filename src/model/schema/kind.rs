@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Action, ApiCall, Attribute, Billing, Effect, Endpoint, Exposure, Literal, Method, Price, Revival,
-    Rights, Rule, RunSchema, Type,
+    Rights, Rule, RuleCheck, RunSchema, Type,
 };
 use crate::model::values::value::{Attributes, Value};
 
@@ -290,6 +290,17 @@ impl Kind {
     #[must_use]
     pub fn is_secret(&self, name: &str) -> bool {
         self.attribute(name).is_some_and(|attribute| attribute.secret)
+    }
+
+    /// Returns whether a rule of the service forbids the deletion of an object of this kind while one of the kind `user` refers to
+    /// it in an attribute, or, without an attribute, is in it.
+    #[must_use]
+    pub fn is_held_by(&self, user: &str, attribute: Option<&str>) -> bool {
+        self.rules.iter().any(|rule| match (rule.check, attribute) {
+            (RuleCheck::NotUsed { by }, Some(attribute)) => by.contains(&(user, attribute)),
+            (RuleCheck::NotFilled, None) => true,
+            _ => false,
+        })
     }
 
     /// Returns the parent's kind and the collection's name of a child; `None` for a kind at the top level.

@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use crate::model::address::Name;
 use crate::model::diagnostic::join_list;
 use crate::model::live::snapshot::Object;
-use crate::model::schema::{Effect, Kind, Price, Revival, Rule, RuleCheck, Type, UpdateStrategy};
+use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -86,8 +86,7 @@ impl<'a> LinkedObjects<'a> {
 /// Returns whether the service does not delete an object of a kind while an attribute of another kind refers to it: then a
 /// blocker says so.
 fn keeps_used(kind: Option<&Kind>, user: (&str, &str)) -> bool {
-    let keeps = |rule: &Rule| matches!(&rule.check, RuleCheck::NotUsed { by } if by.contains(&user));
-    kind.is_some_and(|kind| kind.rules.iter().any(keeps))
+    kind.is_some_and(|kind| kind.is_held_by(user.0, Some(user.1)))
 }
 
 /// Returns the effects of a change, worst first; `left_over` says whether it deletes an object that an earlier replacement

@@ -11,6 +11,15 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::workspace::unit::UnitName;
 
+/// Objects of others that a unit needs.
+#[derive(Debug, Clone, Default)]
+pub struct UsedObjects {
+    /// Those that its blocks name by id or find by `data`, each with the address of a block.
+    pub used: BTreeMap<ObjectKey, Address>,
+    /// The lookups that find an object by one of its attributes.
+    pub lookups: BTreeMap<(ObjectKey, Name), Address>,
+}
+
 /// What a unit plans, and what it needs of the objects of others.
 #[derive(Clone, Copy)]
 pub struct UnitClaims<'a> {
@@ -20,8 +29,8 @@ pub struct UnitClaims<'a> {
     pub plan: &'a Plan,
     /// Its ledger when the plan was made.
     pub ledger: &'a Ledger,
-    /// Objects of others that its blocks name by id or find by `data`, each with the address of a block.
-    pub uses: &'a BTreeMap<ObjectKey, Address>,
+    /// Objects of others that it needs.
+    pub uses: &'a UsedObjects,
     /// Outputs that it reads, by the unit that has them.
     pub reads: &'a BTreeMap<UnitName, BTreeSet<Name>>,
 }

@@ -280,7 +280,16 @@ fn block_used_objects(
         let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
         let leaves = joined.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
         for subject in ids.filter(|_| !leaves).filter_map(|id| going.get(id)) {
-            add_rule_blocker(subject, rule, &format!("the {} {} uses it", object.kind, object.id), blocks);
+            let owner = joined.inputs.options.foreign.get(&object.key());
+            let owner = owner.map(|owner| format!(", {owner},")).unwrap_or_default();
+            let address = subject.address;
+            let text =
+                format!("{} ({address}: the {} {}{owner} uses it)", rule.says, object.kind, object.id);
+            let help = format!(
+                "Rule {}: {}. Delete or replace that {} first.",
+                rule.code, rule.place, object.kind
+            );
+            blocks.add_for_subject(RULE, subject, None, text, help);
         }
     }
 }
