@@ -177,6 +177,31 @@ fn the_second_of_two_applies_names_the_holder() {
 }
 
 #[test]
+fn a_plan_during_an_apply_says_that_the_ledger_is_locked() {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("stead.yaml", "stead: 1\nstack: bad\nvm:\n  a: { template: ubuntu-24.04, plan: std-1c-1g }\n")
+        .emulator_with(&["--speed", "2"]);
+    let mut first = case.command("apply --yes").stdout(std::process::Stdio::null()).spawn().unwrap();
+    while case.cloud().mutations_since(0).is_empty() {
+        assert!(first.try_wait().unwrap().is_none(), "it ended before it asked for the VM");
+        std::thread::yield_now();
+    }
+    let process = format!("process {}", first.id());
+    for command in ["plan", "drift", "plan --all", "drift --all"] {
+        let run = case.run(command);
+        run.says(&["An apply may be running: the ledger is locked by tester@", &*process]);
+        assert!(!run.all().contains("partly applied"), "{command}: {}", run.all());
+        assert!(!run.all().contains("stopped"), "{command}: {}", run.all());
+    }
+    let plan = case.run("plan --output json").json();
+    assert_eq!(plan["notes"][0]["code"], "lock_held", "{plan}");
+    assert!(first.wait().unwrap().success());
+    let plan = case.ok("plan --output json").json();
+    assert_eq!(plan["notes"].as_array().map(Vec::len), Some(0), "{plan}");
+}
+
+#[test]
 fn the_ledger_is_private() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");

@@ -158,7 +158,7 @@ fn a_failed_deployment_fails_every_apply_until_one_is_live() {
     assert!(words.join(" ").contains("`stead do redeploy app.web` retries it"), "{}", run.all());
     run.says(&["app.web", &id, "failed"]);
     // The service shows the new value, and yet it does not run.
-    case.ok("plan").says(&["app.web", "stopped waiting before it was ready"]);
+    case.ok("plan").says(&["app.web", "no apply has seen it ready yet"]);
     case.fails(1, "apply --yes").says(&[&id, "failed"]);
     case.ok("do redeploy app.web");
     case.ok("apply --yes");

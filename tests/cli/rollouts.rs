@@ -117,7 +117,7 @@ fn a_deployment_of_the_second_pass_that_fails_fails_the_step() {
     assert_eq!(run.code, 1, "{}", run.all());
     run.says(&["app.web", &id, "failed"]);
     // The ledger says that the step is not done: the next apply asks how the roll-out ended.
-    liar.run(&case, "plan").says(&["app.web", "stopped waiting before it was ready"]);
+    liar.run(&case, "plan").says(&["app.web", "no apply has seen it ready yet"]);
     let run = liar.run(&case, "apply --yes --listing-bound 100ms");
     assert_eq!(run.code, 1, "{}", run.all());
     case.ok("do redeploy app.web");

@@ -98,11 +98,7 @@ fn an_apply_does_not_replace_what_a_unit_outside_of_the_selection_uses() {
     case.ok("plan --all --stacks net --stacks app/default --replace app/default:vm.web");
     // The service would refuse the deletion of the old VPC after the new one exists, so no flag allows the loss.
     assert!(!run.all().contains("--force-readers"), "{}", run.all());
-    run.says(&[
-        "The service refuses the deletion",
-        "while vm.web uses it",
-        "vm.web of app/default,",
-    ]);
+    run.says(&["The service refuses the deletion", "while vm.web uses it", "vm.web of app/default,"]);
     let rule = "A VPC can be deleted only when no VM, database or cluster is in it";
     for forced in ["plan --all --stacks net --force-readers app/default", "-C net plan"] {
         case.fails(4, forced).says(&[rule, "the vm"]);

@@ -15,7 +15,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls::{self, UnmanagedObjects};
 use crate::cli::commands::{accept, ci, plan as planning};
 use crate::cli::ledger::other_ledgers;
-use crate::cli::ledger::{ambiguous_intents, ledger_io};
+use crate::cli::ledger::{ambiguous_intents, held_lock, ledger_io};
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::planning::{claims, key_rights};
 use crate::cli::process::exit_code::Exit;
@@ -23,6 +23,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::unit_header::UnitHeader;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
@@ -105,6 +106,8 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     let not_readable = key_rights::mark_not_readable(&connection, &mut plan, &ledger).await;
     let (strangers, unread) =
         find_unmanaged(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
+    let place = (&connection.place, &ledger);
+    held_lock::add_lock_note(&UnitHeader::from(&project), place, &mut plan).await;
     let looked_at = looked_at(&plan);
     let account = strangers.account.len();
     let elsewhere =

@@ -7,16 +7,13 @@ use clap::{Args, Subcommand};
 
 use crate::apply::context::TimingBounds;
 use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::held_lock::{is_in_the_way, read_lock};
 use crate::cli::ledger::ledger_io::{self, LedgerOpenOptions};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::unit_header::UnitHeader;
-use crate::ledger::state::entry::LedgerIdentity;
-use crate::ledger::stores::any_store;
-use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
-use crate::ledger::stores::open_options::OpenOptions;
 use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::report::json;
 use crate::report::views::history::{self, LockHolder, LockStatus};
@@ -73,7 +70,7 @@ async fn show_lock_status(
     unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    let held = read_lock(session, unit, place).await?;
+    let held = read_lock(unit, place).await?;
     let holder = held.as_ref().map(to_lock_holder);
     let place = place.to_string();
     session.ui.write_result(&if session.ui.json {
@@ -91,7 +88,7 @@ async fn break_lock(
     unit: &UnitHeader<'_>,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
-    let held = read_lock(session, unit, place).await?;
+    let held = read_lock(unit, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
         session.ui.report_done("The lock blocks no run: nothing was broken.");
         return Ok(Exit::Done);
@@ -120,27 +117,6 @@ async fn break_lock(
     session.ui.report_done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)
-}
-
-/// Returns the information about the lock; `None` if no process has taken it. Its status can still be free.
-///
-/// # Errors
-/// When the backend cannot be read.
-pub(super) async fn read_lock(
-    session: &CommandContext,
-    unit: &UnitHeader<'_>,
-    place: &LedgerLocation,
-) -> Result<Option<LeaseInfo>, CliFailure> {
-    let identity = LedgerIdentity::new_placeholder(&unit.stack, &unit.environment);
-    let holder = ledger_io::lock_holder(&session.who);
-    let options = OpenOptions::new(&identity, holder, TimingBounds::default().effect);
-    let options = OpenOptions { is_dead: &process::is_dead, ..options };
-    Ok(any_store::find_holder(place, &options).await?)
-}
-
-/// Returns whether a running process may hold the lock, so that an apply would fail.
-fn is_in_the_way(held: Option<&LeaseInfo>) -> bool {
-    held.is_some_and(|held| matches!(held.standing, LeaseStatus::Held(_)))
 }
 
 /// Returns the holder for display. `left` is `None` if the lock does not expire by itself.

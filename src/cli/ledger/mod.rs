@@ -4,6 +4,7 @@
 
 pub(super) mod ambiguous_intents;
 pub(super) mod backend_ledgers;
+pub(super) mod held_lock;
 pub(super) mod high_water_mark;
 pub(super) mod ledger_io;
 pub(super) mod ledger_listing;

@@ -18,7 +18,7 @@ use super::planned_units::{
 };
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
-use crate::cli::ledger::{ledger_io, other_ledgers};
+use crate::cli::ledger::{held_lock, ledger_io, other_ledgers};
 use crate::cli::planning::key_rights;
 use crate::cli::planning::refresh::{self, LiveInputs, SharedInputs};
 use crate::cli::planning::remedies;
@@ -111,6 +111,7 @@ pub(in crate::cli) async fn plan_units(
     if matches!(purpose, PlanPurpose::Show | PlanPurpose::Save) {
         add_key_notes(workspace, &mut units, &states).await;
     }
+    add_lock_notes(&mut units, &states).await;
     if !options.planning.only_looks {
         Box::pin(block_misplaced(workspace, &mut units)).await;
     }
@@ -197,6 +198,15 @@ async fn add_key_notes(
         ends.insert(*number, wait.saturating_add(planned.plan.critical_path.seconds));
         planned.key =
             key_rights::add_key_notes(&state.connection, &mut planned.plan, &state.ledger, wait).await;
+    }
+}
+
+async fn add_lock_notes(units: &mut UnitResults, states: &BTreeMap<usize, UnitState<'_>>) {
+    for (number, state) in states {
+        if let Some(Ok(planned)) = units.get_mut(number) {
+            let place = (&state.connection.place, &state.ledger);
+            held_lock::add_lock_note(&state.one.header(), place, &mut planned.plan).await;
+        }
     }
 }
 

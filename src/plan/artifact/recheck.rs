@@ -68,8 +68,8 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);
     plan.requests = RequestCount::default();
     plan.cost.priced_at = None;
-    // Another key may apply the plan than the one that made it.
-    plan.notes.retain(|note| !note.code.is_about_key());
+    // Another key may apply the plan than the one that made it, and at another time.
+    plan.notes.retain(|note| !note.code.is_about_planning());
     // The sums of what is due depend on the time; the amounts of the steps, of which they are made, do not.
     plan.cost.due = DueTotal::default();
     plan.changes.iter_mut().for_each(|change| change.cost.due_now = None);

@@ -429,7 +429,7 @@ fn left_to_do(
         return Some("its secret did not reach its sink, and is delivered again");
     }
     let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
-    unfinished.then_some("an earlier apply stopped waiting before it was ready")
+    unfinished.then_some("no apply has seen it ready yet")
 }
 
 fn has_failed(subject: &ResourceState<'_>) -> bool {

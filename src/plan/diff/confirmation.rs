@@ -123,11 +123,14 @@ pub(in crate::plan) fn not_kept_notes(
 }
 
 /// Returns the notes of a drift check: values that the service does not keep, including those that an apply resends,
-/// attributes that it does not show, and rights of the API key that it does not show.
+/// attributes that it does not show, rights of the API key that it does not show, and a lock that another process holds.
 #[must_use]
 pub fn notes_of_look(plan: &Plan) -> Vec<PlanNote> {
     let is_of_reading = |note: &&PlanNote| {
-        matches!(note.code, NoteCode::NotKept | NoteCode::Unverified | NoteCode::UnknownRight)
+        matches!(
+            note.code,
+            NoteCode::NotKept | NoteCode::Unverified | NoteCode::UnknownRight | NoteCode::LockHeld
+        )
     };
     let sent_again = plan.changes.iter().flat_map(|change| {
         let not_kept = change.attributes.iter().filter(|one| one.cause == Cause::NotKept);

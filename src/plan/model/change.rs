@@ -355,13 +355,15 @@ pub enum NoteCode {
     UnknownRight,
     /// The API key expires before an apply of the plan would end.
     KeyExpires,
+    /// Another process holds the ledger's lock: it may be applying.
+    LockHeld,
 }
 
 impl NoteCode {
-    /// Returns whether the note is about the API key that makes the plan, not about the plan itself.
+    /// Returns whether the note is about the API key that makes the plan, or the moment, not about the plan itself.
     #[must_use]
-    pub const fn is_about_key(self) -> bool {
-        matches!(self, Self::MissingRight | Self::UnknownRight | Self::KeyExpires)
+    pub const fn is_about_planning(self) -> bool {
+        matches!(self, Self::MissingRight | Self::UnknownRight | Self::KeyExpires | Self::LockHeld)
     }
 }
 

@@ -330,7 +330,7 @@ fn an_unfinished_update_is_continued() {
     world.ledger.entries.get_mut("gear.g").unwrap().unfinished = true;
     let plan = world.plan();
     assert_eq!((plan.steps.len(), plan.bookkeeping.len()), (1, 0), "waited for, without a call");
-    assert!(show(&plan).contains("stopped waiting before it was ready"), "{}", show(&plan));
+    assert!(show(&plan).contains("no apply has seen it ready yet"), "{}", show(&plan));
 }
 
 #[test]

@@ -121,8 +121,10 @@ struct UnitsSummary {
     applied: usize,
     /// Number of units whose plan has blockers.
     blocked: usize,
-    /// Number of units that have no result, or whose apply failed in whole or in part.
+    /// Number of units that have no result, or of whose apply nothing was done.
     failed: usize,
+    /// Number of units whose apply did a part of what was planned.
+    partly: usize,
     /// Number of units that were not started, are locked, or no longer fit the reviewed plan.
     skipped: usize,
     /// Number of units without changes.
@@ -219,7 +221,8 @@ pub fn units_document(
             drifted: number(&[UnitStatus::Drifted]),
             applied: number(&[UnitStatus::Applied]),
             blocked: number(&[UnitStatus::Blocked]),
-            failed: number(&[UnitStatus::Failed, UnitStatus::Partly]),
+            failed: number(&[UnitStatus::Failed]),
+            partly: number(&[UnitStatus::Partly]),
             skipped: number(&[UnitStatus::Skipped, UnitStatus::Locked, UnitStatus::OutOfDate]),
             unchanged: number(&[UnitStatus::Unchanged]),
             links: review.links,

@@ -120,7 +120,7 @@ fn cause_text(cause: &Value) -> String {
         Ok(Cause::Drift) => "changed outside stead",
         Ok(Cause::Both) => "changed in the configuration and outside stead",
         Ok(Cause::Upstream) => "follows from another resource",
-        Ok(Cause::Unfinished) => "an earlier apply did not finish",
+        Ok(Cause::Unfinished) => "no apply has finished it yet",
         Ok(Cause::Unconfirmed) => "differs from what was applied",
         Ok(Cause::NotKept) => "not kept by the service",
         Err(_) => "not known",
@@ -239,7 +239,7 @@ mod tests {
         action | update | replace
         cause | changed in the configuration | changed outside stead
         cause | changed in the configuration and outside stead | follows from another resource
-        cause | an earlier apply did not finish | differs from what was applied
+        cause | no apply has finished it yet | differs from what was applied
         cause | not kept by the service | changed in the configuration
         kind of resource | vm | volume
         id of the live object | none | 8f31

@@ -22,6 +22,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
             | NoteCode::NotKept
             | NoteCode::MissingRight
             | NoteCode::KeyExpires
+            | NoteCode::LockHeld
             | NoteCode::DataLost => (TextRole::Warning, page.sign(Symbol::Warning)),
         };
         let line =

@@ -3,8 +3,9 @@
 
 use super::failure_text::failure_and_remedy;
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::{catalog, lock, repair};
+use crate::cli::commands::{catalog, repair};
 use crate::cli::files::stack_files;
+use crate::cli::ledger::held_lock;
 use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
 use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::ServiceConnection;
@@ -132,7 +133,7 @@ pub(super) async fn check_ledger_state(
         (Some(ledger), _) => check_open_requests(ledger),
         (None, _) => DoctorCheck::new_skipped("open requests", "There is no ledger that can be read."),
     };
-    let lock = check_lock_status(session, project, &place).await;
+    let lock = check_lock_status(project, &place).await;
     let pins = check_pinned_names(session, project, found.as_ref(), link).await;
     vec![check, open, lock, pins]
 }
@@ -227,11 +228,7 @@ fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
 }
 
 /// Checks whether another process holds the lock.
-async fn check_lock_status(
-    session: &CommandContext,
-    project: &LoadedStack,
-    place: &LedgerLocation,
-) -> DoctorCheck {
+async fn check_lock_status(project: &LoadedStack, place: &LedgerLocation) -> DoctorCheck {
     const NAME: &str = "lock";
     if matches!(place, LedgerLocation::Http(_)) {
         // A state server reports its lock only to a client that tries to take it.
@@ -241,7 +238,7 @@ async fn check_lock_status(
         )
         .with_remedy("stead lock status");
     }
-    match lock::read_lock(session, &project.into(), place).await {
+    match held_lock::read_lock(&project.into(), place).await {
         Ok(None) => DoctorCheck::new_ok(NAME, "It is free."),
         Ok(Some(held)) => check_lock_holder(&held),
         Err(failure) => {
