@@ -295,8 +295,11 @@ pub const POLICY: Keywords = &[
             word("mandatory", "It blocks the plan, and nothing lifts it."),
         ]),
     word("message", "The message of the denial.").mark_required(),
-    word("on", "The kinds that the policy applies to; without it, the plan as a whole.")
-        .takes(KeywordValue::Kinds),
+    word(
+        "on",
+        "The kinds that the policy applies to; without it, the plan as a whole. A resource that is deleted counts only if the condition reads self.action or self.effects.",
+    )
+    .takes(KeywordValue::Kinds),
 ];
 
 /// Keywords allowed in a module call (`use`).

@@ -164,15 +164,23 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> UnknownTopic {
     UnknownTopic { message: format!("{path} has no `{wanted}`"), help }
 }
 
-/// Returns whether a subject is nearly a fact of policies, and neither one nor a keyword inside a policy.
+/// Returns whether a subject is nearly a fact of policies, or one without its path, and neither one nor a keyword inside a
+/// policy.
 fn is_misspelled_fact(registry: &Registry, subject: &str) -> bool {
     let bare = subject.trim_start_matches('$');
+    let Some(name) = bare.strip_prefix("policy.") else { return false };
     let is_nested_word = || word::nested_word_paths().iter().any(|(path, _)| path == bare);
-    fact::fact_page(registry, bare).is_none() && fact::nearest_fact(bare).is_some() && !is_nested_word()
+    let is_near = || fact::nearest_fact(bare).is_some() || !fact::facts_named(name).is_empty();
+    fact::fact_page(registry, bare).is_none() && is_near() && !is_nested_word()
 }
 
 fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTopic {
     let message = format!("unknown topic `{subject}`");
+    let bare = subject.trim_start_matches('$');
+    let facts = fact::facts_named(bare.strip_prefix("policy.").unwrap_or(bare));
+    if !facts.is_empty() && bare.contains('.') {
+        return UnknownTopic { message, help: format!("Give its full path: {}", facts.join(", ")) };
+    }
     if subject.starts_with("policy.") {
         let help = match fact::nearest_fact(subject) {
             Some(near) => format!("Did you mean {near}?"),

@@ -92,10 +92,10 @@ pub(super) const DATABASE_RIGHTS: Option<Rights> =
 pub(super) const KUBERNETES_RIGHTS: Option<Rights> =
     Some(Rights::new(RightScope::Project, "kubernetes:read", "kubernetes:write"));
 
-/// An API key with a role that may do nearly everything, of the account or of a project.
+/// An API key with a privileged role, of the account or of a project.
 pub(super) const PRIVILEGED_ROLE: Exposure = Exposure {
     code: "X05",
-    text: "its role may do nearly everything",
+    text: "its role is a privileged one",
     check: ExposureCheck::PrivilegedRole { attribute: "role", holder: "api_key" },
     meaning: "An API key has an account or project role whose short name is in the setting `privileged_roles` (`owner` and `admin` by default).",
     remedy: "Give the key a role with only the permissions that its work needs; `stead do permissions` lists them.",

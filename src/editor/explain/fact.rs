@@ -89,6 +89,14 @@ pub(super) fn nearest_fact(subject: &str) -> Option<String> {
     nearest_name(name, FACTS.iter().map(|fact| fact.path)).map(|near| format!("policy.{near}"))
 }
 
+/// Returns the subjects of the facts that a name without its path may mean: `due_now` is one of a resource, of a change and of
+/// the plan.
+pub(super) fn facts_named(name: &str) -> Vec<String> {
+    let end = format!(".{name}");
+    let named = |fact: &&PolicyFact| fact.path == name || fact.path.ends_with(&end);
+    FACTS.iter().filter(named).map(|fact| format!("policy.{}", fact.path)).collect()
+}
+
 /// Returns the subjects of all facts, in the order of the table.
 pub(super) fn fact_subjects() -> Vec<String> {
     FACTS.iter().map(|fact| format!("policy.{}", fact.path)).collect()

@@ -57,6 +57,14 @@ fn a_misspelled_subject_gets_a_suggestion() {
     assert_eq!(help("lifecycl"), "Did you mean lifecycle?");
     assert_eq!(help("lifecycle.x"), "lifecycle exists, but has no `x`: stead explain lifecycle");
     assert_eq!(help("policies"), "Did you mean policy?");
+    let paths =
+        "Give its full path: policy.plan.changes[].due_now, policy.plan.due_now, policy.self.due_now";
+    for subject in ["policy.due_now", "plan.due_now", "$policy.due_now"] {
+        let paths =
+            if subject == "plan.due_now" { "Give its full path: policy.plan.due_now" } else { paths };
+        assert_eq!(help(subject), paths, "{subject}");
+    }
+    assert_eq!(help("self.action"), "Give its full path: policy.self.action");
     assert_eq!(help("cidrsubnet"), "Did you mean cidr_subnet?");
     assert_eq!(help("R0399"), "Did you mean R0301?");
     assert!(help("storage_gb").contains("database.storage_gb"));

@@ -228,7 +228,7 @@ fn the_settings_say_which_roles_are_privileged() {
     world.options.policy.privileged_roles = vec!["deployer".into()];
     assert_eq!(
         exposures(&world.plan()),
-        ["X05 Warn project.shop.members.ci: its role may do nearly everything"],
+        ["X05 Warn project.shop.members.ci: its role is a privileged one"],
         "the role of a person does not count"
     );
 }

@@ -156,7 +156,7 @@ fn price_text(prices: &Value) -> String {
     match (amount(items.first()), amount(items.get(1))) {
         (None, None) => "none, or not known".to_owned(),
         (None, Some(after)) => after,
-        (Some(before), None) => format!("{before} until the change"),
+        (Some(before), None) => format!("{before} now, then not known"),
         (Some(before), Some(after)) if before == after => after,
         (Some(before), Some(after)) => format!("{after} instead of {before}"),
     }
@@ -250,7 +250,7 @@ mod tests {
         effects | none | it restarts; its disk is lost
         affected resources | vm.a, vm.b | none
         monthly price | $10.00 | $12.00 instead of $10.00
-        monthly price | $12.00 | $12.00 until the change
+        monthly price | $12.00 | $12.00 now, then not known
         monthly price | none, or not known | $7.00
         the requests that an apply sends, or what the ledger records
         newly blocked by protected
