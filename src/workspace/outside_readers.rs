@@ -42,10 +42,45 @@ pub enum OutsideUse {
     Object(Address, Address),
     /// The first address, a lookup, finds the second one by this attribute, which changes.
     Found(Address, Address, Name),
-    /// It has this number of objects, and reads outputs; itself, or through units without objects.
+    /// It has this number of objects, and reads outputs; itself, or through units without objects. 0: it only has requests or
+    /// moves in progress.
     Outputs(usize),
     /// It reads outputs, and its ledger cannot be read.
     Unread,
+}
+
+impl OutsideUse {
+    /// Returns how a unit that reads outputs uses them, by its ledger; `None` if it has nothing that would lose them.
+    #[must_use]
+    pub fn of_reader(ledger: Option<&Ledger>) -> Option<Self> {
+        let ledger = ledger.filter(|ledger| !ledger.owns_nothing())?;
+        Some(Self::Outputs(ledger.entries.len()))
+    }
+
+    /// Returns the resource of the used unit, if it is about one, and the use as a sentence. `who` follows the name of the other unit:
+    /// a clause between commas, or nothing.
+    fn in_words(&self, name: &UnitName, who: &str) -> (Option<Address>, String) {
+        match self {
+            Self::Held(user, object) | Self::Object(user, object) => {
+                (Some(object.clone()), format!("{user} of {name}{who} uses {object}."))
+            }
+            Self::Found(lookup, object, attribute) => (
+                Some(object.clone()),
+                format!("{lookup} of {name}{who} finds {object} by its {attribute}, which changes."),
+            ),
+            Self::Outputs(objects) => {
+                let has = match objects {
+                    0 => "requests or moves in progress".to_owned(),
+                    1 => "1 object".to_owned(),
+                    objects => format!("{objects} objects"),
+                };
+                (None, format!("{name}{who} has {has} and reads outputs of this unit."))
+            }
+            Self::Unread => {
+                (None, format!("{name}{who} reads outputs of this unit, and its ledger cannot be read."))
+            }
+        }
+    }
 }
 
 /// A unit without a plan, and how it uses a planned one.
@@ -67,12 +102,10 @@ impl OutsideUnits<'_> {
                 continue;
             }
             let Some(ledger) = self.ledgers.get(&reader) else { continue };
-            let objects = ledger.map_or(0, |ledger| ledger.entries.len());
-            if ledger.is_some_and(|ledger| !ledger.owns_nothing()) {
-                found.push((reader, OutsideUse::Outputs(objects)));
-            } else {
+            match OutsideUse::of_reader(*ledger) {
+                Some(how) => found.push((reader, how)),
                 // Without objects, it only passes outputs on.
-                open.extend(&graph.readers[reader]);
+                None => open.extend(&graph.readers[reader]),
             }
         }
         found.sort();
@@ -199,25 +232,10 @@ pub fn reader_blockers(
     for (unit, how) in readers {
         let OutsideUnit { name, reason } = units(*unit);
         let who = match reason {
-            OutsideReason::Errors => "whose configuration has errors",
-            OutsideReason::NotSelected | OutsideReason::Removed => "which is not selected",
+            OutsideReason::Errors => ", whose configuration has errors,",
+            OutsideReason::NotSelected | OutsideReason::Removed => ", which is not selected,",
         };
-        let (address, text) = match how {
-            OutsideUse::Held(user, object) | OutsideUse::Object(user, object) => {
-                (Some(object.clone()), format!("{user} of {name}, {who}, uses {object}."))
-            }
-            OutsideUse::Found(lookup, object, attribute) => (
-                Some(object.clone()),
-                format!("{lookup} of {name}, {who}, finds {object} by its {attribute}, which changes."),
-            ),
-            OutsideUse::Outputs(objects) => {
-                let objects = if *objects == 1 { "1 object".into() } else { format!("{objects} objects") };
-                (None, format!("{name}, {who}, has {objects} and reads outputs of this unit."))
-            }
-            OutsideUse::Unread => {
-                (None, format!("{name}, {who}, reads outputs of this unit, and its ledger cannot be read."))
-            }
-        };
+        let (address, text) = how.in_words(&name, who);
         // A destroy leaves removed units as they are, and an apply deletes only those that it names.
         let select = match (reason, destroy) {
             (OutsideReason::Errors, _) => "Correct its errors: stead validate --all".to_owned(),
@@ -247,26 +265,17 @@ pub fn reader_blockers(
     blockers.into_values().collect()
 }
 
-/// Returns the blocker of a unit that is destroyed alone, for a unit that reads its outputs and has `objects`; `None` if its
-/// ledger cannot be read. `remedies` are the commands that destroy the reader, too, and that give it up.
+/// Returns the blocker of a unit that is destroyed alone, for a unit that reads its outputs. `remedies` are the commands that
+/// destroy the reader, too, and that give it up.
 #[must_use]
 pub fn lone_destroy_blocker(
     reader: &UnitName,
-    objects: Option<usize>,
+    how: &OutsideUse,
     (both, forced): (String, String),
 ) -> Blocker {
-    let text = match objects {
-        Some(1) => format!("{reader} has 1 object and reads outputs of this unit."),
-        Some(objects) => format!("{reader} has {objects} objects and reads outputs of this unit."),
-        None => format!("{reader} reads outputs of this unit, and its ledger cannot be read."),
-    };
-    Blocker {
-        code: OUTSIDE_READER.code.into(),
-        address: None,
-        text,
-        help: format!("Destroy both: {both}. If it may lose what it reads: {forced}."),
-        source: None,
-    }
+    let (address, text) = how.in_words(reader, "");
+    let help = format!("Destroy both: {both}. If it may lose what it reads: {forced}.");
+    Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None }
 }
 
 /// Returns the blocker of a unit that is destroyed while the files of a directory cannot be read: its stack, if it is one, may

@@ -167,7 +167,7 @@ fn no_set(settings: &Settings, directory: &Path) -> CliFailure {
     if !is_stack {
         return failure;
     }
-    let own: Vec<String> = settings.said.iter().filter(|flag| !flag.starts_with("-C ")).cloned().collect();
+    let own = printed_commands::flags_except(&settings.said, &["-C"]);
     let flags: Vec<String> = [format!("-C {}", quote_shell_word(&shown))].into_iter().chain(own).collect();
     failure.help(format!("Or plan the stack: {}", printed_commands::command_line(&flags, "plan")))
 }

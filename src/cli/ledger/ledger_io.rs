@@ -121,6 +121,14 @@ pub(in crate::cli) async fn inspect_ledger<'a>(
     Ok(LedgerReadResult { found, unproven })
 }
 
+/// Reads the ledger of a unit at its configured location, also of one whose configuration has errors, as `inspect_ledger` does.
+///
+/// # Errors
+/// When its location cannot be known, or it cannot be read.
+pub(in crate::cli) async fn inspect_unit(unit: &UnitHeader<'_>) -> Result<Option<Ledger>, CliFailure> {
+    Ok(inspect_ledger(unit, &unit.ledger_location()?).await?.found)
+}
+
 /// Reads the ledger for a plan, without its lock; an empty one if it does not exist.
 ///
 /// # Errors

@@ -87,8 +87,8 @@ fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> Stri
     let environment = header
         .filter(|header| !header.environments.is_empty())
         .and_then(|header| remote_environment(project, name, other, &header).ok());
-    let own = ["-C ", "-e ", "--var ", "--var-file ", "--project "];
-    let shared = project.settings.said.iter().filter(|flag| !own.iter().any(|own| flag.starts_with(own)));
+    let own = ["-C", "-e", "--var", "--var-file", "--project"];
+    let shared = printed_commands::flags_except(&project.settings.said, &own);
     let shown = repository_walk::repository_root(&project.directory).join(other.directory.as_str());
     let directory = if stack_files::real_path(&shown) == stack_files::real_path(&directory) {
         shown
@@ -98,7 +98,7 @@ fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> Stri
     let directory = quote_shell_word(&stack_files::display_path(&directory));
     let mut said = vec![format!("-C {directory}")];
     said.extend(environment.map(|environment| format!("-e {environment}")));
-    said.extend(shared.cloned());
+    said.extend(shared);
     printed_commands::command_line(&said, "apply")
 }
 

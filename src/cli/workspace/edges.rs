@@ -66,7 +66,7 @@ pub(super) fn upstream_units(
         return (header.map_or(upstream, |header| named_units(&one.unit, header, headers)), problems);
     };
     for (alias, other) in &stack.stacks {
-        let Some(header) = header_of(&other.directory, headers) else {
+        let Some(header) = headers.get(directory_name(&other.directory)) else {
             problems.push(missing_stack(other, unreadable.contains(&other.directory)));
             continue;
         };
@@ -98,7 +98,7 @@ fn missing_stack(other: &OtherStack, is_unreadable: bool) -> Diagnostic {
 /// Returns the upstream units that the header of a unit's stack names; which outputs are read is not known.
 fn named_units(unit: &Unit, own: &StackHeader, headers: &BTreeMap<Name, StackHeader>) -> Vec<UpstreamUnit> {
     let named = own.stacks.iter().filter_map(|(alias, other)| {
-        let header = header_of(&other.directory, headers)?;
+        let header = headers.get(directory_name(&other.directory))?;
         let environment = upstream_environment(unit, other.environment.as_ref(), header)?;
         let above = UnitName { stack: header.name.clone(), environment };
         Some(UpstreamUnit { alias: alias.clone(), unit: above, reads: None, source: other.source.clone() })
@@ -115,35 +115,36 @@ pub(super) fn connect_removed(
 ) {
     for one in units {
         let Some(own) = headers.get(&one.unit.directory) else { continue };
-        for (alias, other) in &own.stacks {
-            let root = Name::new_static(".");
-            let directory = if other.directory.is_empty() { &root } else { &other.directory };
-            for gone in removed.iter().map(|gone| &gone.unit).filter(|gone| gone.directory == *directory) {
-                let environment = &gone.name.environment;
-                let may_mean = match &other.environment {
-                    Some(wanted) => wanted == environment,
-                    None => {
-                        *environment == one.unit.name.environment
-                            || !(gone.has_environments && one.unit.has_environments)
-                    }
-                };
-                if may_mean {
-                    one.unit.upstream.push(UpstreamUnit {
-                        alias: alias.clone(),
-                        unit: gone.name.clone(),
-                        reads: None,
-                        source: other.source.clone(),
-                    });
-                }
-            }
-        }
+        let unit = &one.unit;
+        let named = own.stacks.iter().flat_map(|(alias, other)| {
+            let gone = removed.iter().map(|gone| &gone.unit);
+            gone.filter(|gone| may_mean(unit, other.environment.as_ref(), gone))
+                .filter(|gone| gone.directory == *directory_name(&other.directory))
+                .map(|gone| UpstreamUnit {
+                    alias: alias.clone(),
+                    unit: gone.name.clone(),
+                    reads: None,
+                    source: other.source.clone(),
+                })
+        });
+        let named: Vec<UpstreamUnit> = named.collect();
+        one.unit.upstream.extend(named);
     }
 }
 
-/// Returns the header of the stack in a directory, which is empty for the root.
-fn header_of<'h>(directory: &Name, headers: &'h BTreeMap<Name, StackHeader>) -> Option<&'h StackHeader> {
-    let root = Name::new_static(".");
-    headers.get(if directory.is_empty() { &root } else { directory })
+/// Returns whether a unit that names another stack, and perhaps an environment of it, may mean this removed unit.
+fn may_mean(unit: &Unit, wanted: Option<&Name>, gone: &Unit) -> bool {
+    let environment = &gone.name.environment;
+    match wanted {
+        Some(wanted) => wanted == environment,
+        None => *environment == unit.name.environment || !(gone.has_environments && unit.has_environments),
+    }
+}
+
+/// Returns the name of a directory in the tables of stacks; the root of the repository is written empty in a configuration.
+fn directory_name(written: &Name) -> &Name {
+    const ROOT: &Name = &Name::new_static(".");
+    if written.is_empty() { ROOT } else { written }
 }
 
 /// Returns the environment whose outputs are read: the configured one, else the one of the same name, else, for a stack without

@@ -9,19 +9,18 @@ use super::edges;
 use super::loaded_unit::WorkspaceUnit;
 use super::units::load_units;
 use crate::cli::ledger::ledger_io;
-use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::process::settings::{Settings, printed_commands};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
-use crate::cli::stack::unit_header::UnitHeader;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::model::address::Name;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
+use crate::workspace::output_changes;
+use crate::workspace::outside_readers::{self, OutsideUse};
 use crate::workspace::unit::{Unit, UnitName};
-use crate::workspace::{output_changes, outside_readers};
 
 /// Adds the readers to the plan of a stack that was planned alone. A destroy is blocked while a unit with objects reads an
 /// output: no other plan says that it loses it.
@@ -55,29 +54,22 @@ pub(in crate::cli) async fn with_readers(
 async fn destroy_blockers(settings: &Settings, own: &UnitName, readers: &[WorkspaceUnit]) -> Vec<Blocker> {
     let reading = readers.iter().filter(|one| one.unit.upstream.iter().any(|edge| edge.unit == *own));
     // A command over many stacks names the environment by the unit.
-    let flags: Vec<String> =
-        settings.said.iter().filter(|flag| !flag.starts_with("-e ")).cloned().collect();
+    let flags = printed_commands::flags_except(&settings.said, &["-e"]);
     let mut blockers = Vec::new();
     for one in reading {
-        let objects = match count_objects(&one.header()).await {
-            Ok(0) => continue,
-            Ok(objects) => Some(objects),
-            Err(_) => None,
+        let how = match ledger_io::inspect_unit(&one.header()).await {
+            Ok(ledger) => OutsideUse::of_reader(ledger.as_ref()),
+            Err(_) => Some(OutsideUse::Unread),
         };
+        let Some(how) = how else { continue };
         let command = |more: &str| {
             printed_commands::command_line(&flags, &format!("destroy --all --stacks {own} {more}"))
         };
         let name = &one.unit.name;
         let remedies = (command(&format!("--stacks {name}")), command(&format!("--force-readers {name}")));
-        blockers.push(outside_readers::lone_destroy_blocker(name, objects, remedies));
+        blockers.push(outside_readers::lone_destroy_blocker(name, &how, remedies));
     }
     blockers
-}
-
-async fn count_objects(unit: &UnitHeader<'_>) -> Result<usize, CliFailure> {
-    let ledger = ledger_io::inspect_ledger(unit, &unit.ledger_location()?).await?.found;
-    let ledger = ledger.filter(|ledger| !ledger.owns_nothing());
-    Ok(ledger.map_or(0, |ledger| ledger.entries.len().max(1)))
 }
 
 /// Returns the units that read outputs of other stacks, each with what it reads; but not those of the stack itself.

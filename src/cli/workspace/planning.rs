@@ -24,7 +24,6 @@ use crate::cli::planning::refresh::{self, LiveInputs, SharedInputs};
 use crate::cli::planning::remedies;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::ledger_settings;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::LoadedStack;
@@ -343,7 +342,7 @@ async fn read_other_ledgers(
         if one.settings.untrusted || workspace.selected.units.contains(&number) && one.loaded.is_ok() {
             continue;
         }
-        match read_unlocked(one).await {
+        match ledger_io::inspect_unit(&one.header()).await {
             Ok(ledger) => drop(others.insert(number, ledger)),
             Err(failure) => {
                 let readers = workspace.graph.readers[number].iter();
@@ -356,20 +355,6 @@ async fn read_other_ledgers(
         }
     }
     (others, failed)
-}
-
-/// Reads the ledger of a unit, also of one whose configuration has errors: it has objects all the same.
-async fn read_unlocked(one: &WorkspaceUnit) -> Result<Option<Ledger>, CliFailure> {
-    let UnitName { stack, environment } = &one.unit.name;
-    let with_errors;
-    let project = if let Ok(project) = &one.loaded {
-        project
-    } else {
-        with_errors = LoadedStack::without_resources(&one.settings, stack, environment)?;
-        &with_errors
-    };
-    let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
-    Ok(ledger_io::inspect_ledger(project, &place).await?.found)
 }
 
 /// Returns the owner of each object of the ledgers that were read, as `ADDRESS of STACK/ENVIRONMENT`.

@@ -144,13 +144,8 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                 let again = condition_of_resource(&one.program, &self.context, seen, subject);
                 let has_steps = !change.steps.is_empty();
                 let about = Some(subject.address);
-                match undecided_policy(self.joined, (one.program.policy, about), again, has_steps) {
-                    Ok(undecided) => {
-                        said = said.for_steps(undecided.is_waiting && has_steps);
-                        self.undecided.push(undecided);
-                    }
-                    Err(never) => said = never,
-                }
+                let policy = (one.program.policy, about);
+                said = leave_undecided(self.joined, policy, (again, has_steps), said, &mut self.undecided);
             }
             let result =
                 policy_result(self.joined, (&one.program, &self.context), Some(subject.address), said);
@@ -191,13 +186,8 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                     condition_of_plan(self.joined, program, &self.context, (seen, &self.changes));
                 again.addresses.retain(|address| sending.contains(address));
                 let has_steps = !again.addresses.is_empty();
-                match undecided_policy(self.joined, (program.policy, None), again, has_steps) {
-                    Ok(undecided) => {
-                        said = said.for_steps(undecided.is_waiting && has_steps);
-                        self.undecided.push(undecided);
-                    }
-                    Err(never) => said = never,
-                }
+                let policy = (program.policy, None);
+                said = leave_undecided(self.joined, policy, (again, has_steps), said, &mut self.undecided);
             }
             results.push(
                 policy_result(self.joined, (program, &self.context), None, said)
@@ -333,19 +323,22 @@ fn passing_result(
     }
 }
 
-/// Returns the policy for an evaluation before the steps of its resources. A mandatory one whose verdict does not become
-/// known before a step is denied in the plan already: what the apply would have to refuse is refused before it begins.
-fn undecided_policy(
+/// Adds a policy that is evaluated again before the steps of its resources, and returns what the plan says of it until then. A
+/// mandatory one whose verdict does not become known before a step is denied in the plan already: what the apply would have to
+/// refuse is refused before it begins.
+fn leave_undecided(
     joined: &JoinedState<'_>,
     (policy, about): (&Policy, Option<&Address>),
-    again: StepCondition,
-    has_steps: bool,
-) -> Result<UndecidedPolicy, PolicyEvaluation> {
-    if policy.level == PolicyLevel::Mandatory && !(again.is_waiting && has_steps) {
+    (again, has_steps): (StepCondition, bool),
+    said: PolicyEvaluation,
+    undecided: &mut Vec<UndecidedPolicy>,
+) -> PolicyEvaluation {
+    let waits_for_steps = again.is_waiting && has_steps;
+    if policy.level == PolicyLevel::Mandatory && !waits_for_steps {
         let why = "it is mandatory, and a value that it needs is known only after the change";
-        return Err(PolicyEvaluation::Failed(why.to_owned()));
+        return PolicyEvaluation::Failed(why.to_owned());
     }
-    Ok(UndecidedPolicy {
+    undecided.push(UndecidedPolicy {
         name: policy.name.clone(),
         level: policy.level,
         message: policy.message.clone(),
@@ -354,7 +347,8 @@ fn undecided_policy(
         addresses: again.addresses,
         condition: again.condition,
         is_waiting: again.is_waiting,
-    })
+    });
+    said.for_steps(waits_for_steps)
 }
 
 /// Returns the note about a policy on kinds of which the plan has no resource: a misspelled one would deny nothing.

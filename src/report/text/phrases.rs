@@ -167,16 +167,15 @@ pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: 
     if rest > 0 { format!("{text} and {rest} more") } else { text }
 }
 
-/// Returns the text for an unknown value, such as `(known once vpc.main exists)`; it names at most three addresses.
-#[must_use]
-pub fn waits_for(addresses: &[Address]) -> String {
+/// Returns when an unknown value is known, such as `known once vpc.main exists`; it names at most three addresses.
+fn waits_for(addresses: &[Address]) -> String {
     if let [stack] = addresses
         && stack.root() == "stacks"
     {
-        return format!("(known once {stack} is applied)");
+        return format!("known once {stack} is applied");
     }
     let verb = if addresses.len() == 1 { "exists" } else { "exist" };
-    format!("(known once {} {verb})", join_words(addresses.iter().map(Address::as_str), 3))
+    format!("known once {} {verb}", join_words(addresses.iter().map(Address::as_str), 3))
 }
 
 /// Returns a plan's fingerprint in short form for display, its first eight digits: `7f3a-c91e`. Commands
@@ -211,9 +210,9 @@ pub fn format_value(value: &Value) -> String {
         Value::Text(text) if text.is_empty() || text.trim().len() != text.len() => format!("\"{text}\""),
         Value::Decimal(number) => number.normalize().to_string(),
         Value::Unknown(unknown) if unknown.is_secret => {
-            format!("(secret, {}", waits_for(&unknown.waits_for).trim_start_matches('('))
+            format!("(secret, {})", waits_for(&unknown.waits_for))
         }
-        Value::Unknown(unknown) => waits_for(&unknown.waits_for),
+        Value::Unknown(unknown) => format!("({})", waits_for(&unknown.waits_for)),
         Value::List(items) => format!("[{}]", join_items(items.iter().map(format_value))),
         Value::Map(map) if map.is_empty() => "{}".to_owned(),
         Value::Map(map) => {

@@ -19,6 +19,12 @@ pub(in crate::cli) fn command_line(global_flags: &[String], command: &str) -> St
     escape::escape_line(words.join(" ").trim_end()).into_owned()
 }
 
+/// Returns the global flags without those of these names, such as `-C`: they are those of another stack, or of none.
+pub(in crate::cli) fn flags_except(global_flags: &[String], names: &[&str]) -> Vec<String> {
+    let name_of = |flag: &str| flag.split([' ', '=']).next().unwrap_or_default().to_owned();
+    global_flags.iter().filter(|flag| !names.contains(&name_of(flag).as_str())).cloned().collect()
+}
+
 /// Returns a text whose commands on one stack have the stack's global flags; one that has flags already, or covers all
 /// stacks, stays as it is.
 pub(in crate::cli) fn add_global_flags(text: &str, global_flags: &[String]) -> String {

@@ -10,8 +10,6 @@ use super::declared_moves::{DeclaredMoves, MoveSources, unread_stacks};
 use super::misplaced_ledgers::{NewUnit, find_misplaced};
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
-use crate::cli::process::failure::CliFailure;
-use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::stack::project::LoadedStack;
@@ -51,7 +49,7 @@ pub(in crate::cli) async fn with_other_stacks(
     for number in moves.claiming_units(0, &removed) {
         let Some(one) = number.checked_sub(1).and_then(|index| others.get(index)) else { continue };
         // Without its ledger, a move counts as one that is not done.
-        if let Ok(found) = Box::pin(read_ledger(one)).await {
+        if let Ok(found) = Box::pin(ledger_io::inspect_unit(&one.header())).await {
             moves.add_addresses(number, found.as_ref());
         }
     }
@@ -118,10 +116,4 @@ fn stacks_with_moves(
     }
     let unread = unread_stacks(&units, &unreadable);
     (units, unread)
-}
-
-async fn read_ledger(one: &WorkspaceUnit) -> Result<Option<Ledger>, CliFailure> {
-    let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
-    let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
-    Ok(ledger_io::inspect_ledger(project, &place).await?.found)
 }

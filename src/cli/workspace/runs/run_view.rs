@@ -135,12 +135,17 @@ pub(in crate::cli) fn exit_of(code: u8) -> Exit {
     Exit::ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
 }
 
-/// Returns how a worker stands: `active`, `silent`, `dead` or `left`.
-fn worker_state(worker: &WorkerRow) -> &'static str {
-    let is_dead = worker.vouched
+/// Returns whether a worker that has not left is known to be dead.
+fn is_dead(worker: &WorkerRow) -> bool {
+    let has_ended = worker.vouched
         || worker.seen >= WORKER_SILENCE
         || worker.holder.process.as_ref().is_some_and(process::is_dead);
-    match (worker.left, is_dead) {
+    has_ended && !worker.left
+}
+
+/// Returns how a worker stands: `active`, `silent`, `dead` or `left`.
+fn worker_state(worker: &WorkerRow) -> &'static str {
+    match (worker.left, is_dead(worker)) {
         (true, _) => "left",
         (false, true) => "dead",
         (false, false) if worker.seen >= SILENT => "silent",
@@ -180,6 +185,6 @@ pub(in crate::cli) fn listed_run(summary: &RunSummary) -> Result<ListedRun, CliF
         running: count(&[UnitState::Running]),
         done: count(&[UnitState::Done]),
         failed: failed + parse_facts(run)?.blocked.len(),
-        workers: workers.iter().filter(|worker| worker_state(worker) != "dead").count(),
+        workers: workers.iter().filter(|worker| !is_dead(worker)).count(),
     })
 }
