@@ -5,7 +5,8 @@ use clap::Args;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
-use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
+use crate::cli::ledger::inspection::{self, LedgerReadResult};
+use crate::cli::ledger::ledger_io;
 use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -105,7 +106,7 @@ pub(super) async fn read_checked(
     }
     // Reading replays every record: it verifies the digest, the position in the chain, and
     // that the transition is legal.
-    let LedgerReadResult { found: ledger, unproven } = ledger_io::inspect_ledger(unit, place).await?;
+    let LedgerReadResult { found: ledger, unproven } = inspection::inspect_ledger(unit, place).await?;
     let flaws = ledger.as_ref().map(invariants::find_contradictions).unwrap_or_default();
     let flaw = |reason| LedgerFlaw { place: place.to_string(), reason };
     let found = LedgerCheckReport {

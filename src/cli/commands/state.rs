@@ -15,6 +15,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
 use crate::cli::ledger::high_water_mark::{HighWaterMarkStore, RollbackDetected};
+use crate::cli::ledger::inspection;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::process::exit_code::Exit;
@@ -160,7 +161,7 @@ async fn pull_ledger(
     let hint = ledger_settings::built_in_hint(&session.settings, &unit.environment);
     let ledger = ledger.ok_or_else(|| missing_ledger(place).help(hint.unwrap_or_default()))?;
     match (&key, &ledger.sealed) {
-        (None, Some(_)) => Ui::write_error(&format!("warning: {}", ledger_io::UNPROVEN)),
+        (None, Some(_)) => Ui::write_error(&format!("warning: {}", inspection::UNPROVEN)),
         (Some(_), None) if !ledger.is_blank() => {
             Ui::write_error("warning: ledger not authenticated: it has no MACs");
         }

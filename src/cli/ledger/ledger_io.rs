@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::high_water_mark::{HighWaterMarkStore, RollbackDetected};
+use super::inspection::{LedgerReadResult, inspect_ledger};
 use super::open::{CommandStore, seal_key};
 use crate::cli::files::stack_files::{self};
 use crate::cli::process::exit_code::Exit;
@@ -83,50 +84,6 @@ impl ExpectedLedger {
     pub(in crate::cli) const fn for_apply(accepts_older: bool) -> Self {
         if accepts_older { Self::Any } else { Self::NewestForApply }
     }
-}
-
-/// Data from a ledger, with its authentication status.
-#[derive(Debug)]
-pub(in crate::cli) struct LedgerReadResult<T> {
-    /// The data that was read.
-    pub(in crate::cli) found: T,
-    /// Whether the records are not authenticated: they have MACs, but no key is configured.
-    pub(in crate::cli) unproven: bool,
-}
-
-impl<T> LedgerReadResult<T> {
-    /// Prints a warning if the ledger is not authenticated.
-    pub(in crate::cli) fn warn_if_unproven(&self) {
-        if self.unproven {
-            Ui::write_error(&format!("warning: {UNPROVEN}"));
-        }
-    }
-}
-
-/// Warning for a ledger that is not authenticated.
-pub(in crate::cli) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDGER_KEY` is not set";
-
-/// Reads the ledger without its lock and without warnings; `found` is `None` if it does not exist.
-///
-/// # Errors
-/// When it cannot be read, is damaged, or has no MACs although a key is configured.
-pub(in crate::cli) async fn inspect_ledger<'a>(
-    unit: impl Into<UnitHeader<'a>>,
-    place: &LedgerLocation,
-) -> Result<LedgerReadResult<Option<Ledger>>, CliFailure> {
-    let unit = unit.into();
-    let key = seal_key(unit.settings)?;
-    let found = CommandStore::read(place, &unit.stack, &unit.environment, key.as_ref()).await?;
-    let unproven = key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some());
-    Ok(LedgerReadResult { found, unproven })
-}
-
-/// Reads the ledger of a unit at its configured location, also of one whose configuration has errors, as `inspect_ledger` does.
-///
-/// # Errors
-/// When its location cannot be known, or it cannot be read.
-pub(in crate::cli) async fn inspect_unit(unit: &UnitHeader<'_>) -> Result<Option<Ledger>, CliFailure> {
-    Ok(inspect_ledger(unit, &unit.ledger_location()?).await?.found)
 }
 
 /// Reads the ledger for a plan, without its lock; an empty one if it does not exist.

@@ -6,6 +6,7 @@ pub(super) mod ambiguous_intents;
 pub(super) mod backend_ledgers;
 pub(super) mod held_lock;
 pub(super) mod high_water_mark;
+pub(super) mod inspection;
 pub(super) mod ledger_io;
 pub(super) mod ledger_listing;
 pub(super) mod open;

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::edges;
 use super::loaded_unit::WorkspaceUnit;
 use super::units::load_units;
-use crate::cli::ledger::ledger_io;
+use crate::cli::ledger::inspection;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::process::settings::{Settings, printed_commands};
 use crate::cli::stack::project::LoadedStack;
@@ -57,7 +57,7 @@ async fn destroy_blockers(settings: &Settings, own: &UnitName, readers: &[Worksp
     let flags = printed_commands::flags_except(&settings.said, &["-e"]);
     let mut blockers = Vec::new();
     for one in reading {
-        let how = match ledger_io::inspect_unit(&one.header()).await {
+        let how = match inspection::inspect_unit(&one.header()).await {
             Ok(ledger) => OutsideUse::of_reader(ledger.as_ref()),
             Err(_) => Some(OutsideUse::Unread),
         };

@@ -18,7 +18,7 @@ use super::planned_units::{
 };
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
-use crate::cli::ledger::{held_lock, ledger_io, other_ledgers};
+use crate::cli::ledger::{held_lock, inspection, ledger_io, other_ledgers};
 use crate::cli::planning::key_rights;
 use crate::cli::planning::refresh::{self, LiveInputs, SharedInputs};
 use crate::cli::planning::remedies;
@@ -342,7 +342,7 @@ async fn read_other_ledgers(
         if one.settings.untrusted || workspace.selected.units.contains(&number) && one.loaded.is_ok() {
             continue;
         }
-        match ledger_io::inspect_unit(&one.header()).await {
+        match inspection::inspect_unit(&one.header()).await {
             Ok(ledger) => drop(others.insert(number, ledger)),
             Err(failure) => {
                 let readers = workspace.graph.readers[number].iter();

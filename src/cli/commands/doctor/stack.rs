@@ -6,7 +6,8 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::{catalog, repair};
 use crate::cli::files::stack_files;
 use crate::cli::ledger::held_lock;
-use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
+use crate::cli::ledger::inspection::{self, LedgerReadResult};
+use crate::cli::ledger::ledger_io;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::ServiceConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
@@ -146,7 +147,7 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
         let (detail, remedy) = failure_and_remedy(failure);
         DoctorCheck::new_failed(NAME, detail).with_remedy(remedy)
     };
-    let (found, unproven) = match ledger_io::inspect_ledger(project, place).await {
+    let (found, unproven) = match inspection::inspect_ledger(project, place).await {
         Ok(LedgerReadResult { found: Some(ledger), unproven }) => (ledger, unproven),
         Ok(LedgerReadResult { found: None, .. }) => {
             let detail = format!("There is no ledger at {place} yet; the first apply creates one.");
@@ -176,7 +177,7 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
             let detail = format!(
                 "{} {}",
                 describe_intact_ledger(&found, place),
-                super::failure_text::to_sentence(ledger_io::UNPROVEN)
+                super::failure_text::to_sentence(inspection::UNPROVEN)
             );
             DoctorCheck::new_warning(NAME, detail)
                 .with_remedy("Set STEAD_LEDGER_KEY to the file of its key.")

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::declared_moves::{DeclaredMoves, MoveSources, unread_stacks};
 use super::misplaced_ledgers::{NewUnit, find_misplaced};
 use crate::cli::files::stack_files;
-use crate::cli::ledger::ledger_io;
+use crate::cli::ledger::inspection;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::stack::project::LoadedStack;
@@ -49,7 +49,7 @@ pub(in crate::cli) async fn with_other_stacks(
     for number in moves.claiming_units(0, &removed) {
         let Some(one) = number.checked_sub(1).and_then(|index| others.get(index)) else { continue };
         // Without its ledger, a move counts as one that is not done.
-        if let Ok(found) = Box::pin(ledger_io::inspect_unit(&one.header())).await {
+        if let Ok(found) = Box::pin(inspection::inspect_unit(&one.header())).await {
             moves.add_addresses(number, found.as_ref());
         }
     }
