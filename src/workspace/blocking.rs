@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::conflicts::RemovalUsers;
 use super::graph::UnitGraph;
 
 /// Returns the units that others block, with those that block them. `units` are those of the plan, `blocked` the ones of
@@ -39,6 +40,44 @@ pub fn find_blocked(
     found
 }
 
+/// Returns the pairs of users that the order of an apply, or of a destroy, keeps: all whose use the service protects, and of the
+/// others those that do not contradict it. `users` has the pairs of a unit and one whose objects use what the first deletes.
+#[must_use]
+pub fn users_in_order(graph: &UnitGraph, users: &RemovalUsers) -> BTreeSet<(usize, usize)> {
+    let mut kept = users.held.clone();
+    // Deletions go back along the outputs, so a unit waits for its readers, too.
+    let mut waits_for: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (unit, user) in &kept {
+        waits_for.entry(*unit).or_default().insert(*user);
+    }
+    for (unit, user) in users.attached.difference(&users.held) {
+        if !reaches(graph, &waits_for, *user, *unit) {
+            waits_for.entry(*unit).or_default().insert(*user);
+            kept.insert((*unit, *user));
+        }
+    }
+    kept
+}
+
+/// Returns whether a unit waits for another, directly or through others.
+fn reaches(
+    graph: &UnitGraph,
+    waits_for: &BTreeMap<usize, BTreeSet<usize>>,
+    from: usize,
+    to: usize,
+) -> bool {
+    let mut seen = BTreeSet::from([from]);
+    let mut open = vec![from];
+    while let Some(unit) = open.pop() {
+        if unit == to {
+            return true;
+        }
+        let next = graph.readers[unit].iter().chain(waits_for.get(&unit).into_iter().flatten());
+        open.extend(next.copied().filter(|next| seen.insert(*next)));
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +105,23 @@ mod tests {
         assert_eq!(blocked(1, true), [(0, [1].into())].into());
         assert_eq!(blocked(2, true), [(0, [1].into()), (1, [2].into())].into());
         assert!(blocked(3, true).is_empty() && blocked(3, false).is_empty());
+    }
+
+    #[test]
+    fn an_attachment_never_makes_two_units_wait_for_each_other() {
+        let pairs = |held: &[(usize, usize)], attached: &[(usize, usize)]| {
+            let users = RemovalUsers {
+                held: held.iter().copied().collect(),
+                attached: attached.iter().copied().collect(),
+            };
+            users_in_order(&chain(), &users).into_iter().collect::<Vec<_>>()
+        };
+        // Unit 0 waits for its readers, so no reader waits for it.
+        assert_eq!(pairs(&[], &[(0, 3), (2, 0), (0, 2)]), [(0, 2), (0, 3)]);
+        assert_eq!(pairs(&[(3, 0)], &[(0, 3), (2, 3)]), [(2, 3), (3, 0)]);
+        assert_eq!(pairs(&[], &[(0, 3), (3, 0)]), [(0, 3)]);
+        // What the service protects is kept, whatever the order.
+        assert_eq!(pairs(&[(2, 0)], &[]), [(2, 0)]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! plan alone is right. In: the plans of one account with their ledgers, and the snapshot. Out: blockers by unit, in both
 //! units of a conflict, so that nothing is sent.
 
+mod live_users;
 pub mod transfer_claims;
 mod unit_claims;
 
@@ -10,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::{HashMap, HashMapExt};
 use ipnet::Ipv4Net;
 
+use self::live_users::live_users;
 use self::unit_claims::{Claimant, RemovalUse, add_pair, equal_sides};
 pub use self::unit_claims::{UnitBlockers, UnitClaims, UsedObjects};
 use super::outside_readers::changes;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
-use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::meaning::to_comparable;
 use crate::model::schema::{Kind, KindScope, Registry, RuleCheck};
 use crate::model::values::value::Value;
@@ -36,28 +38,34 @@ pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClai
     blockers
 }
 
-/// Returns the pairs of a unit and one whose live objects use an object that the first deletes: the deletion has to wait for
-/// the second, whose plan ends the use of the object.
+/// The pairs of a unit and one whose live objects use an object that the first deletes: the deletion has to wait for the second,
+/// whose plan ends the use of the object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RemovalUsers {
+    /// Those whose use the service protects: it refuses the deletion before.
+    pub held: BTreeSet<(usize, usize)>,
+    /// The others: the service would end the use by itself, such as an attachment.
+    pub attached: BTreeSet<(usize, usize)>,
+}
+
+/// Returns who uses what the units delete.
 #[must_use]
-pub fn users_of_removed(
-    registry: Registry,
-    snapshot: &Snapshot,
-    units: &[UnitClaims<'_>],
-) -> BTreeSet<(usize, usize)> {
+pub fn users_of_removed(registry: Registry, snapshot: &Snapshot, units: &[UnitClaims<'_>]) -> RemovalUsers {
+    let mut found = RemovalUsers::default();
     let removed: Vec<Removal<'_>> =
         units.iter().enumerate().flat_map(|(number, unit)| removals(number, unit)).collect();
     if removed.is_empty() {
-        return BTreeSet::new();
+        return found;
     }
-    let holders = live_holders(registry, snapshot, &owners(units));
-    let mut pairs = BTreeSet::new();
+    let users = live_users(registry, snapshot, units);
     for removal in &removed {
-        let users = holders.get(&removal.key).into_iter().flatten();
-        pairs.extend(
-            users.map(|(user, ..)| (removal.claimant.0, *user)).filter(|(unit, user)| unit != user),
-        );
+        let unit = removal.claimant.0;
+        for user in users.get(&removal.key).into_iter().flatten().filter(|user| user.unit != unit) {
+            let pairs = if user.is_held { &mut found.held } else { &mut found.attached };
+            pairs.insert((unit, user.unit));
+        }
     }
-    pairs
+    found
 }
 
 /// Returns the value of an attribute that a step sets; `None` if it does not set it, or the value is not known.
@@ -298,8 +306,7 @@ fn block_removals_in_use(
     if all.is_empty() {
         return;
     }
-    let owners = owners(units);
-    let holders = live_holders(registry, snapshot, &owners);
+    let live = live_users(registry, snapshot, units);
     for removal in &all {
         let (number, address) = removal.claimant;
         // Each resource that uses the object counts once, with the reason that no order of the two applies removes.
@@ -309,20 +316,17 @@ fn block_removals_in_use(
                 users.insert((other, user), RemovalUse::Planned);
             }
         }
-        for (other, holder, attribute, key) in holders.get(&removal.key).into_iter().flatten() {
-            if *other == number {
-                continue;
-            }
+        for user in live.get(&removal.key).into_iter().flatten().filter(|user| user.unit != number) {
             let how = if removal.is_replaced && removal.is_awaited {
                 RemovalUse::LiveWhileReplaced
             } else if removal.is_awaited {
                 RemovalUse::LiveWhileAwaited
-            } else if lets_go(&units[*other], key, *attribute) {
+            } else if lets_go(&units[user.unit], user.key, user.attribute) {
                 continue;
             } else {
                 RemovalUse::Planned
             };
-            users.entry((*other, holder)).or_insert(how);
+            users.entry((user.unit, user.address)).or_insert(how);
         }
         for (user, how) in users {
             let texts = how.texts(units, removal.claimant, user);
@@ -388,70 +392,6 @@ fn block_lost_lookups(units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
             add_pair(units, ((number, own), *user), texts, blockers);
         }
     }
-}
-
-/// Returns the unit and the address of each owned object.
-fn owners<'a>(units: &[UnitClaims<'a>]) -> HashMap<ObjectKey, Claimant<'a>> {
-    let mut owners = HashMap::new();
-    for (number, unit) in units.iter().enumerate() {
-        for (address, entry) in &unit.ledger.entries {
-            let objects = entry.current.iter().chain(&entry.deposed);
-            owners.extend(objects.map(|owned| (owned.key(&entry.kind), (number, address))));
-        }
-    }
-    owners
-}
-
-/// A live object that uses another: the unit that owns it, its address, the attribute (`None`: it is inside of the other,
-/// a project), and its key.
-type Holder<'a> = (usize, &'a Address, Option<&'static str>, &'a ObjectKey);
-
-/// Returns the owned live objects that hold others, by the held object, where a rule of the service forbids its deletion.
-fn live_holders<'a>(
-    registry: Registry,
-    snapshot: &'a Snapshot,
-    owners: &HashMap<ObjectKey, Claimant<'a>>,
-) -> HashMap<ObjectKey, Vec<Holder<'a>>> {
-    let mut holders: HashMap<ObjectKey, Vec<Holder<'a>>> = HashMap::new();
-    for kind in registry.kinds {
-        for rule in kind.rules {
-            match rule.check {
-                RuleCheck::NotUsed { by } => {
-                    for (user, attribute) in by {
-                        for (key, object) in objects_of_kind(snapshot, user) {
-                            let Some((number, address)) = owners.get(key) else { continue };
-                            let Some(id) = object.attributes.get(*attribute).and_then(Value::as_text)
-                            else {
-                                continue;
-                            };
-                            let held =
-                                ObjectKey { kind: kind.name.into(), parent: None, id: Name::new(id) };
-                            holders.entry(held).or_default().push((*number, address, Some(attribute), key));
-                        }
-                    }
-                }
-                RuleCheck::NotFilled => {
-                    for (key, object) in &snapshot.objects {
-                        let Some((number, address)) = owners.get(key) else { continue };
-                        let Some(project) = &object.project else { continue };
-                        let held = ObjectKey { kind: kind.name.into(), parent: None, id: project.clone() };
-                        holders.entry(held).or_default().push((*number, address, None, key));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    holders
-}
-
-fn objects_of_kind<'a>(
-    snapshot: &'a Snapshot,
-    kind: &str,
-) -> impl Iterator<Item = (&'a ObjectKey, &'a Object)> {
-    let first = ObjectKey { kind: kind.into(), parent: None, id: Name::default() };
-    let kind = Name::new(kind);
-    snapshot.objects.range(first..).take_while(move |(key, _)| key.kind == kind)
 }
 
 /// Returns whether a unit's plan deletes an object, or changes its attribute.

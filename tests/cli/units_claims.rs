@@ -171,3 +171,60 @@ fn a_move_to_another_project_is_refused_before_the_files_change() {
     std::fs::remove_file(case.path("c/stead.yaml")).unwrap();
     case.ok("-C a validate");
 }
+
+const MACHINES: &str = "stead: 1\nstack: net\nvm:\n  g: { name: gold, template: ubuntu-24.04, plan: std-1c-1g }\n  \
+    h: { name: hold, template: ubuntu-24.04, plan: std-1c-1g }\n";
+const DISKS: &str = "stead: 1\nstack: app\ndata: { vm: { g: { name: gold } } }\nvolume:\n  \
+    v: { name: v, size: 10, vm: $data.vm.g }\n  w: { name: w, size: 10 }\n";
+
+/// Two stacks, one of which attaches its volume to a VM of the other, found by its name.
+fn attached() -> Case {
+    let case = repository(MACHINES, "").file("app/stead.yaml", DISKS);
+    std::fs::remove_dir_all(case.path("shop")).unwrap();
+    case.ok("-C net apply --yes");
+    case.ok("-C app apply --yes");
+    case
+}
+
+#[test]
+fn a_destroy_keeps_what_a_protected_object_of_another_unit_is_attached_to() {
+    let case = attached();
+    case.edit("app/stead.yaml", "vm: $data.vm.g }", "vm: $data.vm.g, lifecycle: { protect: true } }");
+    case.ok("-C app apply --yes");
+    let last = case.cloud().last();
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    case.fails(4, "plan --all --destroy").says(&["app/default, which uses what this unit has"]);
+    case.fails(4, &format!("destroy --all --yes --confirm {root}"));
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+}
+
+#[test]
+fn a_deletion_waits_for_the_unit_that_detaches_its_object() {
+    let case = attached();
+    case.edit("net/stead.yaml", "  g: { name: gold, template: ubuntu-24.04, plan: std-1c-1g }\n", "");
+    case.edit("net/stead.yaml", "stack: net\n", "stack: net\nremoved: [{ from: vm.g, action: delete }]\n");
+    case.edit("app/stead.yaml", "name: gold", "name: hold");
+    let plan = case.ok("plan --all --output json").json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    // The detachment fails, so the VM stays.
+    case.cloud().faults(&["POST /volumes/*/detach=403:20"]);
+    case.fails(6, &format!("apply --all --expect {fingerprint}"));
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 2);
+    case.cloud().faults(&[]);
+    case.ok(&format!("apply --all --expect {fingerprint}"));
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
+    case.ok("plan --all --exit-code");
+}
+
+#[test]
+fn a_unit_that_is_blocked_keeps_what_its_object_is_attached_to() {
+    let case = attached();
+    case.edit("net/stead.yaml", "  g: { name: gold, template: ubuntu-24.04, plan: std-1c-1g }\n", "");
+    case.edit("net/stead.yaml", "stack: net\n", "stack: net\nremoved: [{ from: vm.g, action: delete }]\n");
+    case.edit("app/stead.yaml", "name: gold", "name: hold");
+    case.edit("app/stead.yaml", "name: w,", "name: w9,");
+    let last = case.cloud().last();
+    case.fails(4, "plan --all").says(&["holds_data", "app/default, which uses what this unit deletes"]);
+    case.fails(4, "apply --all --yes");
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+}

@@ -22,9 +22,9 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::model::transfers::StackMove;
 use crate::report::text::phrases::count_noun;
-use crate::workspace::blocking::find_blocked;
+use crate::workspace::blocking::{find_blocked, users_in_order};
 use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
-use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
+use crate::workspace::conflicts::{RemovalUsers, UnitClaims, find_conflicts, users_of_removed};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
 use crate::workspace::outside_readers::{
@@ -109,7 +109,7 @@ fn add_conflicts(
     staying: &BTreeMap<usize, Plan>,
     units: &mut UnitResults,
 ) -> BTreeSet<(usize, usize)> {
-    let mut users = BTreeSet::new();
+    let mut users = RemovalUsers::default();
     let mut found: Vec<(usize, Vec<Blocker>)> = Vec::new();
     for (account, snapshot) in live {
         let of_account: Vec<(usize, &PlannedUnit)> = units
@@ -128,12 +128,14 @@ fn add_conflicts(
             })
             .collect();
         let blockers = find_conflicts(REGISTRY, snapshot, &claims);
-        let pairs = users_of_removed(REGISTRY, snapshot, &claims);
-        users.extend(pairs.into_iter().map(|(unit, user)| (of_account[unit].0, of_account[user].0)));
+        let removed = users_of_removed(REGISTRY, snapshot, &claims);
+        let number = |(unit, user): (usize, usize)| (of_account[unit].0, of_account[user].0);
+        users.held.extend(removed.held.into_iter().map(number));
+        users.attached.extend(removed.attached.into_iter().map(number));
         found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
     }
     add_unit_blockers(found, units);
-    users
+    users_in_order(&workspace.graph, &users)
 }
 
 /// Adds blockers to the plans of units, by number.

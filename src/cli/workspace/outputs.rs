@@ -13,7 +13,6 @@ use crate::config::resolve::late_binding::looked_up_objects;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
-use crate::model::schema::Type;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
@@ -163,7 +162,7 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> UsedObjects {
     for resource in inputs.stack.resources.values() {
         for (name, setting) in &resource.attributes {
             let Some(attribute) = resource.kind.attribute(name) else { continue };
-            let Some(kind) = referenced_kind(&attribute.ty) else { continue };
+            let Some(kind) = attribute.ty.referenced_kind() else { continue };
             let values = setting.expression.known_value().into_iter().flat_map(|value| match value {
                 Value::List(items) => items.iter().collect::<Vec<_>>(),
                 value => vec![value],
@@ -182,12 +181,4 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> UsedObjects {
         used.remove(&key);
     }
     UsedObjects { used, lookups }
-}
-
-fn referenced_kind(ty: &Type) -> Option<&'static str> {
-    match ty {
-        Type::Reference(kind) => Some(kind),
-        Type::List(of) | Type::Set { of, .. } => referenced_kind(of),
-        _ => None,
-    }
 }

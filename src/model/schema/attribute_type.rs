@@ -95,6 +95,15 @@ impl Type {
         )
     }
 
+    /// Returns the kind whose objects a value, or each entry of a list or a set, refers to; `None` for other types.
+    #[must_use]
+    pub const fn referenced_kind(&self) -> Option<&'static str> {
+        match self.innermost() {
+            Self::Reference(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
     /// Returns the type of the innermost entries of a list, a set or a map; of any other type, the type itself.
     #[must_use]
     pub const fn innermost(&self) -> &Self {

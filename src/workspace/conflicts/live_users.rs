@@ -1,0 +1,104 @@
+//! Which live objects of the units use others. In: the snapshot, and the ledgers of the units. Out: by the used object, its users:
+//! those whose use a rule of the service protects, and those that refer to it in an attribute that a configuration may write.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::unit_claims::{Claimant, UnitClaims};
+use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::schema::{Registry, RuleCheck};
+use crate::model::values::value::Value;
+
+/// A live object that uses another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LiveUser<'a> {
+    /// The position of the unit that owns it.
+    pub unit: usize,
+    pub address: &'a Address,
+    /// The attribute that refers to the other; `None`: it is inside of the other, a project.
+    pub attribute: Option<&'static str>,
+    pub key: &'a ObjectKey,
+    /// Whether the service refuses the deletion of the other for that.
+    pub is_held: bool,
+}
+
+/// The users of live objects.
+pub(super) type LiveUsers<'a> = HashMap<ObjectKey, Vec<LiveUser<'a>>>;
+
+/// Returns the owned live objects that use others, by the used object.
+pub(super) fn live_users<'a>(
+    registry: Registry,
+    snapshot: &'a Snapshot,
+    units: &[UnitClaims<'a>],
+) -> LiveUsers<'a> {
+    let owners = owners(units);
+    let mut users = LiveUsers::new();
+    let mut add = |of: ObjectKey, key: &'a ObjectKey, attribute: Option<&'static str>, is_held: bool| {
+        if let Some((unit, address)) = owners.get(key) {
+            users.entry(of).or_default().push(LiveUser { unit: *unit, address, attribute, key, is_held });
+        }
+    };
+    let top_level = |kind: &str, id: &str| ObjectKey { kind: kind.into(), parent: None, id: Name::new(id) };
+    for kind in registry.kinds {
+        for rule in kind.rules {
+            match rule.check {
+                RuleCheck::NotUsed { by } => {
+                    for (user, attribute) in by {
+                        for (key, object) in objects_of_kind(snapshot, user) {
+                            let ids = object.attributes.get(*attribute).and_then(Value::as_text);
+                            ids.into_iter()
+                                .for_each(|id| add(top_level(kind.name, id), key, Some(attribute), true));
+                        }
+                    }
+                }
+                RuleCheck::NotFilled => {
+                    for (key, object) in &snapshot.objects {
+                        let project = object.project.iter();
+                        project.for_each(|id| add(top_level(kind.name, id), key, None, true));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
+            let Some(of) = attribute.ty.referenced_kind() else { continue };
+            if registry.kind(of).is_some_and(|of| of.is_held_by(kind.name, Some(attribute.name))) {
+                continue;
+            }
+            for (key, object) in objects_of_kind(snapshot, kind.name) {
+                let ids = object.attributes.get(attribute.name).into_iter().flat_map(texts);
+                ids.for_each(|id| add(top_level(of, id), key, Some(attribute.name), false));
+            }
+        }
+    }
+    users
+}
+
+/// Returns the unit and the address of each owned object.
+fn owners<'a>(units: &[UnitClaims<'a>]) -> HashMap<ObjectKey, Claimant<'a>> {
+    let mut owners = HashMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        for (address, entry) in &unit.ledger.entries {
+            let objects = entry.current.iter().chain(&entry.deposed);
+            owners.extend(objects.map(|owned| (owned.key(&entry.kind), (number, address))));
+        }
+    }
+    owners
+}
+
+/// Returns a text, or the texts of a list.
+fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::List(items) => Box::new(items.iter().filter_map(Value::as_text)),
+        value => Box::new(value.as_text().into_iter()),
+    }
+}
+
+fn objects_of_kind<'a>(
+    snapshot: &'a Snapshot,
+    kind: &str,
+) -> impl Iterator<Item = (&'a ObjectKey, &'a Object)> {
+    let first = ObjectKey { kind: kind.into(), parent: None, id: Name::default() };
+    let kind = Name::new(kind);
+    snapshot.objects.range(first..).take_while(move |(key, _)| key.kind == kind)
+}
