@@ -29,6 +29,8 @@ pub struct OutsideUnits<'a> {
     pub unread: BTreeSet<usize>,
     /// Those that may lose what they use.
     pub forced: BTreeSet<usize>,
+    /// Those that were removed: only their ledgers tell what they read.
+    pub removed: BTreeSet<usize>,
     /// The objects that their lookups find, with the attribute by which, and the address of the lookup.
     pub lookups: Vec<(usize, ObjectKey, Name, Address)>,
 }
@@ -87,12 +89,17 @@ impl OutsideUse {
 pub type OutsideReader = (usize, OutsideUse);
 
 impl OutsideUnits<'_> {
-    /// Returns the units that read outputs of a unit, and may have objects.
+    /// Returns the units that read outputs of a unit with this name, and may have objects.
     #[must_use]
-    pub fn readers_of(&self, graph: &UnitGraph, unit: usize) -> Vec<OutsideReader> {
+    pub fn readers_of(&self, graph: &UnitGraph, (unit, name): (usize, &UnitName)) -> Vec<OutsideReader> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::from([unit]);
         let mut open = graph.readers[unit].clone();
+        let name = name.to_string();
+        let reads = |removed: &&usize| {
+            self.ledgers.get(removed).copied().flatten().is_some_and(|ledger| ledger.may_depend_on(&name))
+        };
+        open.extend(self.removed.iter().filter(reads));
         while let Some(reader) = open.pop() {
             if !seen.insert(reader) || self.forced.contains(&reader) {
                 continue;
@@ -320,9 +327,10 @@ mod tests {
                 ledgers: ledgers.iter().copied().collect(),
                 unread: unread.iter().copied().collect(),
                 forced: forced.iter().copied().collect(),
-                lookups: Vec::new(),
+                ..OutsideUnits::default()
             };
-            outside.readers_of(&graph(), 0)
+            let name = UnitName { stack: "net".into(), environment: "prod".into() };
+            outside.readers_of(&graph(), (0, &name))
         };
         let uses = OutsideUse::Outputs(1);
         // Unit 1 is empty, or was never applied: what it passes on counts.

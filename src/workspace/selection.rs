@@ -70,12 +70,6 @@ impl UnitPattern {
         self.matches(unit) && (!unit.is_removed || self.subject != PatternSubject::Directory)
     }
 
-    /// Returns whether the pattern is about names, so that it can select a removed unit.
-    #[must_use]
-    pub fn is_for_names(&self) -> bool {
-        self.subject != PatternSubject::Directory
-    }
-
     /// Returns whether the pattern matches a directory relative to the root.
     #[must_use]
     pub fn matches_directory(&self, directory: &Name) -> bool {

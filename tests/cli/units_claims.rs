@@ -228,3 +228,37 @@ fn a_unit_that_is_blocked_keeps_what_its_object_is_attached_to() {
     case.fails(4, "apply --all --yes");
     assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
 }
+
+#[test]
+fn a_removed_unit_holds_what_it_is_attached_to_and_what_it_read() {
+    let case = attached();
+    let net = "stead: 1\nstack: home\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs: { label: blue }\n";
+    let log = "stead: 1\nstack: log\nstacks: { home: ../home }\n\
+        volume: { v: { name: \"v-${stacks.home.label}\", size: 10 } }\n";
+    let case = case.file("home/stead.yaml", net).file("log/stead.yaml", log);
+    case.ok("-C home apply --yes");
+    case.ok("-C log apply --yes");
+    std::fs::remove_file(case.path("log/stead.yaml")).unwrap();
+    std::fs::remove_file(case.path("app/stead.yaml")).unwrap();
+    // However narrow the selection: the ledgers of removed units are read.
+    case.edit("net/stead.yaml", "gold, template: ubuntu-24.04", "gold, template: debian-12");
+    for selection in ["", " --stacks net", " --stacks net/default"] {
+        let plan = case.fails(4, &format!("plan --all{selection} --replace net/default:vm.g"));
+        plan.says(&["outside_reader", "volume.v of app/default, which is not selected, uses vm.g"]);
+    }
+    let last = case.cloud().last();
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    for selection in ["", "--stacks home/default "] {
+        let run = case.fails(4, &format!("destroy --all {selection}--yes --confirm {root}"));
+        run.says(&["log/default", "has 1 object and", "reads outputs of this unit"]);
+    }
+    let mutations = case.cloud().mutations_since(last);
+    assert!(mutations.iter().all(|line| !line.contains("/vpcs")), "{mutations:?}");
+    let refused = case.fails(64, "plan --all --destroy --remove log/default");
+    refused.says(&["--remove cannot be used with --destroy", "stead plan --all --remove log/default"]);
+    // The remedies, in this order.
+    let plan = case.ok("plan --all --stacks home --remove log/default --output json").json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap().to_owned();
+    case.ok(&format!("apply --all --stacks home --remove log/default --expect {fingerprint}"));
+    case.ok(&format!("destroy --all --stacks home/default --yes --confirm {root}"));
+}

@@ -24,6 +24,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::Attributes;
+use crate::workspace::unit::UnitName;
 
 /// Reads the ledgers of the other stacks, by the names under `stacks`. A stack that was never applied is absent. An
 /// untrusted stack may not read any.
@@ -100,6 +101,21 @@ fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> Stri
     said.extend(environment.map(|environment| format!("-e {environment}")));
     said.extend(shared);
     printed_commands::command_line(&said, "apply")
+}
+
+/// Returns the names of the units whose outputs a stack reads, sorted; without those whose files cannot be read.
+pub(in crate::cli) fn upstream_names(project: &LoadedStack) -> Vec<Name> {
+    let read = project.stack.stacks.iter().filter(|(_, other)| !other.reads.is_empty());
+    let names = read.filter_map(|(name, other)| {
+        let directory = project.other_directory(&other.directory);
+        let header = read_remote_header(project, &directory, name, other).ok()?;
+        let environment = remote_environment(project, name, other, &header).ok()?;
+        Some(Name::new(UnitName { stack: header.name, environment }.to_string()))
+    });
+    let mut names: Vec<Name> = names.collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Reads the ledger of another stack; `None` if it was never applied.

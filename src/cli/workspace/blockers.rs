@@ -14,6 +14,7 @@ use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
 use crate::config::resolve::late_binding::looked_up_objects;
 use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::UPSTREAM;
 use crate::model::live::snapshot::{ObjectKey, Snapshot};
@@ -78,7 +79,7 @@ fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeM
     for (number, result) in units.iter_mut() {
         let unit = &workspace.units[*number].unit;
         let Ok(planned) = result else { continue };
-        if !unit.is_removed || workspace.removals.contains(&unit.name) {
+        if !stays(workspace, *number) {
             continue;
         }
         let objects = count_noun(planned.ledger.entries.len(), "object");
@@ -180,66 +181,89 @@ fn block_dependents(
     }
 }
 
-/// Blocks the units that delete what a unit without a plan uses, or change the attribute by which it finds that, unless the command line names that unit; and those that are
-/// destroyed while a stack cannot be read. Readers in other repositories are not known.
+/// Blocks the units that delete what a unit without a plan uses, or change the attribute by which it finds that, unless the
+/// command line names that unit; and those that are destroyed while a stack cannot be read. Readers in other repositories are
+/// not known.
 fn block_outside_readers(
     workspace: &Workspace,
     options: &UnitsOptions,
-    (others, snapshots): (&OtherLedgers, &AccountSnapshots<'_>),
+    read: (&OtherLedgers, &AccountSnapshots<'_>),
     units: &mut UnitResults,
 ) {
-    let has_plan = |number: &usize| units.get(number).is_some_and(Result::is_ok);
-    let is_read = |number: &usize| others.contains_key(number);
-    let trusted = |number: &usize| !workspace.units[*number].settings.untrusted;
-    let forced = |number: &usize| options.forced_readers.contains(&workspace.units[*number].unit.name);
-    let outside = (0..workspace.units.len()).filter(|number| !has_plan(number) && trusted(number));
-    let outside: Vec<usize> = outside.collect();
     if options.forces_all_readers {
         return;
     }
-    let failed: BTreeSet<usize> =
-        outside.iter().copied().filter(|number| units.contains_key(number)).collect();
-    let outside = OutsideUnits {
-        ledgers: others.iter().map(|(number, ledger)| (*number, ledger.as_ref())).collect(),
-        unread: outside.iter().copied().filter(|number| !is_read(number)).collect(),
-        forced: outside.iter().copied().filter(forced).collect(),
-        lookups: outside_lookups(workspace, &outside, snapshots),
-    };
+    let outside = outside_units(workspace, options, read, units);
     let destroy = options.planning.destroy;
-    let planned = units.iter().filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.plan)));
+    let has_failed = |number: &usize| units.get(number).is_some_and(Result::is_err);
+    let planned = units.iter().filter(|(number, _)| !stays(workspace, **number));
+    let planned = planned.filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.plan)));
     let planned: Vec<(usize, &Plan)> = planned.collect();
     let mut found = outside.users_of_changed(REGISTRY, planned.iter().copied());
-    let mut unreadable = Vec::new();
+    let mut blockers = Vec::new();
     for (number, plan) in planned.iter().filter(|(_, plan)| !plan.changes.is_empty()) {
         if plan.base.destroy {
-            let readers = outside.readers_of(&workspace.graph, *number).into_iter();
+            let name = &workspace.units[*number].unit.name;
+            let readers = outside.readers_of(&workspace.graph, (*number, name)).into_iter();
             // In a destroy, a selected unit without a plan blocks what it reads by itself.
-            let readers = readers.filter(|(unit, _)| !(destroy && failed.contains(unit)));
+            let readers = readers.filter(|(unit, _)| !(destroy && has_failed(unit)));
             found.entry(*number).or_default().extend(readers);
             let directories = workspace.unreadable.iter().map(|one| unreadable_blocker(&one.directory));
-            unreadable.push((*number, directories.collect()));
+            blockers.push((*number, directories.collect()));
         }
     }
     for (number, readers) in found {
         let outside = |number: usize| OutsideUnit {
             name: workspace.units[number].unit.name.clone(),
             reason: match &workspace.units[number].unit {
-                _ if failed.contains(&number) => OutsideReason::Errors,
+                _ if has_failed(&number) => OutsideReason::Errors,
                 unit if unit.is_removed => OutsideReason::Removed,
                 _ => OutsideReason::NotSelected,
             },
         };
         let own = &workspace.units[number].unit.name;
-        let blockers = reader_blockers(&readers, outside, (own, &workspace.limits, destroy));
-        add_unit_blockers([(number, blockers)], units);
+        blockers.push((number, reader_blockers(&readers, outside, (own, &workspace.limits, destroy))));
     }
-    add_unit_blockers(unreadable, units);
+    add_unit_blockers(blockers, units);
+}
+
+/// Returns whether a unit stays as it is although it is planned: it was removed, and the command line does not name it.
+fn stays(workspace: &Workspace, number: usize) -> bool {
+    let unit = &workspace.units[number].unit;
+    unit.is_removed && !workspace.removals.contains(&unit.name)
+}
+
+/// Returns the units that are not applied, with what is known of them.
+fn outside_units<'a>(
+    workspace: &'a Workspace,
+    options: &UnitsOptions,
+    (others, snapshots): (&'a OtherLedgers, &AccountSnapshots<'_>),
+    units: &'a UnitResults,
+) -> OutsideUnits<'a> {
+    let is_outside = |number: &usize| {
+        let has_plan = units.get(number).is_some_and(Result::is_ok) && !stays(workspace, *number);
+        !has_plan && !workspace.units[*number].settings.untrusted
+    };
+    let outside: BTreeSet<usize> = (0..workspace.units.len()).filter(is_outside).collect();
+    let others = others.iter().map(|(number, ledger)| (*number, ledger.as_ref()));
+    let planned = units.iter().filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.ledger)));
+    let staying = planned.filter(|(number, _)| outside.contains(number));
+    let ledgers: BTreeMap<usize, Option<&Ledger>> =
+        others.chain(staying.map(|(number, ledger)| (number, Some(ledger)))).collect();
+    let of_unit = |is: &dyn Fn(&usize) -> bool| outside.iter().copied().filter(is).collect();
+    OutsideUnits {
+        unread: of_unit(&|number| !ledgers.contains_key(number)),
+        forced: of_unit(&|number| options.forced_readers.contains(&workspace.units[*number].unit.name)),
+        removed: of_unit(&|number| workspace.units[*number].unit.is_removed),
+        lookups: outside_lookups(workspace, &outside, snapshots),
+        ledgers,
+    }
 }
 
 /// Returns what the lookups of units without a plan find. Their accounts are not known, and an id is that of one account.
 fn outside_lookups(
     workspace: &Workspace,
-    outside: &[usize],
+    outside: &BTreeSet<usize>,
     snapshots: &AccountSnapshots<'_>,
 ) -> Vec<(usize, ObjectKey, Name, Address)> {
     let stacks = outside.iter().filter_map(|unit| Some((*unit, loaded_stack(&workspace.units[*unit])?)));

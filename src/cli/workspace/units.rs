@@ -90,14 +90,12 @@ pub(in crate::cli) struct RemovalRequest<'a> {
     pub(in crate::cli) names: &'a [UnitName],
     /// Whether removed units are only read, to know which objects they use.
     pub(in crate::cli) reads_only: bool,
-    /// Whether all of them are searched, even if none can be selected: their objects are no unmanaged ones.
-    pub(in crate::cli) finds_all: bool,
 }
 
 impl<'a> RemovalRequest<'a> {
     /// Returns the request of a command that plans: `destroy` leaves removed units as they are.
     pub(in crate::cli) fn for_plan(names: &'a [UnitName], destroy: bool) -> Self {
-        Self { names, reads_only: destroy, finds_all: false }
+        Self { names, reads_only: destroy }
     }
 }
 
@@ -126,7 +124,8 @@ impl Workspace {
         loaded.select(settings, request, RemovedUnits::default(), RemovalRequest::default())
     }
 
-    /// Does the same, and finds the removed units, if the selection can have one: it reads ledgers.
+    /// Does the same, and finds the removed units: it reads ledgers. One that is not selected may use what a selected unit
+    /// deletes.
     ///
     /// # Errors
     /// Those of `open`; and when a unit to remove is none that was removed.
@@ -137,17 +136,13 @@ impl Workspace {
         removal: RemovalRequest<'_>,
     ) -> Result<Self, CliFailure> {
         let loaded = LoadedRepository::open(settings, sources, request)?;
-        let mut removed = RemovedUnits::default();
-        let is_needed = removal.reads_only || removal.finds_all || !removal.names.is_empty();
-        if is_needed || loaded.may_select_removed(request) {
-            let known = KnownStacks {
-                root: &loaded.root,
-                units: &loaded.units,
-                headers: &loaded.headers,
-                unreadable: loaded.unreadable.iter().map(|one| &one.directory).collect(),
-            };
-            removed = removed_units::find_removed_units(settings, sources, &known).await?;
-        }
+        let known = KnownStacks {
+            root: &loaded.root,
+            units: &loaded.units,
+            headers: &loaded.headers,
+            unreadable: loaded.unreadable.iter().map(|one| &one.directory).collect(),
+        };
+        let removed = removed_units::find_removed_units(settings, sources, &known).await?;
         removed_units::reject_unknown_removals(removal.names, &loaded.units, &removed)?;
         loaded.select(settings, request, removed, removal)
     }
@@ -288,19 +283,6 @@ impl LoadedRepository {
             }
         }
         Ok((Self { root, units, headers, changes: None, unreadable, links: Vec::new() }, reads))
-    }
-
-    /// Returns whether a removed unit can be selected, or is the reason why a pattern matches nothing: unless each pattern is
-    /// the name of a unit of the repository, or for directories that it has; or a change that limits the selection removed
-    /// nothing.
-    fn may_select_removed(&self, request: &SelectionRequest<'_>) -> bool {
-        let is_unit = |text: &str| self.units.iter().any(|one| one.unit.name.to_string() == text);
-        let matches_none = |pattern: &UnitPattern| !self.units.iter().any(|one| pattern.matches(&one.unit));
-        let may_mean_removed = |pattern: &UnitPattern| {
-            matches_none(pattern) || (pattern.is_for_names() && !is_unit(pattern.text()))
-        };
-        let may_be_changed = self.changes.as_ref().is_none_or(WorkspaceChanges::may_have_removed);
-        may_be_changed && (request.patterns.is_empty() || request.patterns.iter().any(may_mean_removed))
     }
 
     /// Adds the removed units, and selects.

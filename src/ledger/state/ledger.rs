@@ -254,6 +254,14 @@ impl Ledger {
         self.delivered.get(target).is_some_and(|known| known.iter().any(|delivery| delivery.is_of(content)))
     }
 
+    /// Returns whether its objects may depend on the outputs of a unit: the last complete run, or one after it, read them.
+    #[must_use]
+    pub fn may_depend_on(&self, unit: &str) -> bool {
+        let complete = |run: &Run| run.end.as_ref().is_some_and(|end| end.complete);
+        let first = self.history.iter().rposition(complete).unwrap_or_default();
+        self.history.iter().skip(first).any(|run| run.origin.upstream.iter().any(|name| name == unit))
+    }
+
     /// Returns the ledger as plans use it. A ledger that owns nothing yet, and records no output, equals one that does not
     /// exist: so a plan made before the first apply fits the ledger that this apply creates, and two plans of the same
     /// stack are identical byte for byte. Recorded outputs need its key: without it no changed secret is known to differ.

@@ -82,6 +82,10 @@ pub struct RunOrigin {
     /// The id of the run of many stacks to which it belongs; `None` for the run of one stack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<Name>,
+    /// The units whose outputs the configuration reads, as `stack/environment`: its objects depend on them, also once it is gone.
+    /// Earlier versions did not record them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream: Vec<Name>,
 }
 
 /// The outcome of a run.

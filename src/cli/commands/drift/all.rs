@@ -43,9 +43,7 @@ pub(super) async fn check_all(
     request: &UnitsDriftRequest<'_>,
 ) -> Result<Exit, CliFailure> {
     let selection = SelectionRequest::from(request.units);
-    let workspace = session
-        .open_workspace(&selection, RemovalRequest { finds_all: true, ..RemovalRequest::default() })
-        .await?;
+    let workspace = session.open_workspace(&selection, RemovalRequest::default()).await?;
     let planning = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
     let options = UnitsOptions { planning, ..UnitsOptions::default() };
     let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Inventory)).await?;

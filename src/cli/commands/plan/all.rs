@@ -52,6 +52,15 @@ pub(super) async fn plan_all(
         request.scope,
         if request.destroy { "plan --destroy" } else { "plan" },
     )?;
+    if request.destroy && !request.removals.units.is_empty() {
+        let names: Vec<String> =
+            request.removals.units.iter().map(|unit| format!(" --remove {unit}")).collect();
+        return Err(CliFailure::new(
+            Exit::Usage,
+            "--remove cannot be used with --destroy: a destroy leaves removed units as they are",
+        )
+        .help(format!("To delete their objects: stead plan --all{}", names.concat())));
+    }
     let key = match request.file {
         Some(_) => plan_file::signing_key(&session.settings, request.sign_key)?,
         None => None,

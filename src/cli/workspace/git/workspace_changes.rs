@@ -108,11 +108,6 @@ impl WorkspaceChanges {
         self.removed.contains_key(&unit.name) || self.unknown.contains(&unit.directory)
     }
 
-    /// Returns whether a change since the base may have removed units.
-    pub(in crate::cli::workspace) fn may_have_removed(&self) -> bool {
-        !self.removed.is_empty() || !self.unknown.is_empty()
-    }
-
     /// Returns the units that the base has in a directory whose files cannot be read now; `None` if they are not known.
     pub(in crate::cli::workspace) fn earlier_units(&self, directory: &Name) -> Option<&[Unit]> {
         self.unreadable.get(directory).map(Vec::as_slice)
