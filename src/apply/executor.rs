@@ -14,8 +14,8 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::{ApplyEvent, Outcome, StepError};
 use super::finalize::{
-    add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, policy_runs, recorded_outputs,
-    resource_runs, sweep_watched_creations, unused_overrides,
+    add_known_outputs, add_not_kept, describe_ambiguous_intents, is_sent_again, policy_runs,
+    recorded_outputs, resource_runs, sweep_watched_creations, unused_overrides,
 };
 use super::schedule::{Schedule, StepProgress};
 use super::step::{ConcurrencySlot, StepContext, operation_gerund, operation_past_tense};
@@ -399,7 +399,7 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     outcome.questions = describe_ambiguous_intents(parts);
     let lost = plan.blocks.iter().filter(|block| block.is_lost_secret_of_object());
     outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
-    outcome.outputs = known_outputs(parts, plan).await;
+    add_known_outputs(parts, plan, outcome).await;
     add_not_kept(plan, outcome);
     let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
     let at = parts.clock().now();

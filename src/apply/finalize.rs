@@ -67,18 +67,24 @@ pub(super) fn describe_ambiguous_intents<C: Transport, K: Clock, R: Random, S: S
         .collect()
 }
 
-/// Returns the outputs whose values are known now; one that is unknown or cannot be computed is left out. A plan without
-/// steps was made from the same live objects, so that no request is sent for what it knows.
-pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
+/// Adds the outputs whose values are known now; one that is unknown is left out, and after a run without a failure a note says
+/// why one cannot be computed. A plan without steps was made from the same live objects, so that no request is sent for what it
+/// knows.
+pub(super) async fn add_known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
-) -> BTreeMap<Name, Value> {
-    let mut outputs = BTreeMap::new();
+    outcome: &mut Outcome,
+) {
+    let has_failed = !(outcome.failed.is_empty() && outcome.skipped.is_empty());
     for (name, expression) in &plan.outputs {
         let value = match planned_value(plan, name) {
             Some(value) => value.clone(),
             None => match parts.evaluate_expression(&whole_expression(parts, name, expression)).await {
                 Ok(value) if !value.is_unknown() => value,
+                Err(StepError::Failed(error)) if !has_failed => {
+                    outcome.notes.push(format!("The output `{name}` has no value: {error}."));
+                    continue;
+                }
                 _ => continue,
             },
         };
@@ -86,9 +92,9 @@ pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
         // contain strings of the configuration, which redaction could damage.
         let redact = |text: &str| parts.context.client.redact(text);
         let is_live = matches!(expression, Expression::Reference(_));
-        outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
+        let value = if is_live { value.to_redacted(&redact) } else { value };
+        outcome.outputs.insert(name.clone(), value);
     }
-    outputs
 }
 
 /// Returns the expression of an output with its secrets, which the plan does not contain.

@@ -104,6 +104,10 @@ pub enum ColorChoice {
 
 fn parse_variable(text: &str) -> Result<(Name, String), String> {
     match text.split_once('=') {
+        // Printed commands have it in place of a value, which can be confidential.
+        Some((name, "…")) => {
+            Err(format!("`…` stands for the value in a printed command: write the value of {name}"))
+        }
         Some((name, value)) if !name.is_empty() => Ok((Name::new(name), value.to_owned())),
         _ => Err("expected the form NAME=VALUE".to_owned()),
     }

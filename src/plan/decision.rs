@@ -6,6 +6,7 @@ use super::model::step::TargetProject;
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Attribute, Revival, UpdateStrategy};
 use crate::model::values::secret::FingerprintKey;
 use crate::model::values::value::Value;
@@ -158,6 +159,11 @@ impl<'a> Decision<'a> {
     /// Returns whether the resource gets a new object.
     pub fn is_new(&self) -> bool {
         matches!(self.act, DecisionKind::Create | DecisionKind::Replace { .. })
+    }
+
+    /// Returns whether there is no object, and none is created: the resource is out of scope or blocked.
+    pub fn leaves_absent(&self, object: Option<&Object>) -> bool {
+        self.act == DecisionKind::Frozen && object.is_none()
     }
 
     /// Returns whether the present object is deleted.

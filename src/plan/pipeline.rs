@@ -127,7 +127,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let notes = collect_notes(&joined, &decisions, &ordered, &mut blocks);
     block_cycle(&joined, &decisions, &ordered, finds_ways.then_some(original), &mut blocks);
     let base = plan_base(&joined, &projects, &decisions, &ordered);
-    let outputs = outputs::output_values(&joined, &decisions);
+    let outputs = outputs::output_values(&joined, &decisions, &mut blocks);
     let touched = |number: usize| !ordered.of[number].is_empty();
     let planned_outputs = outputs::plan_outputs(&joined, &outputs, &touched);
     let values =

@@ -118,7 +118,8 @@ mod tests {
         };
         // Unit 0 waits for its readers, so no reader waits for it.
         assert_eq!(pairs(&[], &[(0, 3), (2, 0), (0, 2)]), [(0, 2), (0, 3)]);
-        assert_eq!(pairs(&[(3, 0)], &[(0, 3), (2, 3)]), [(2, 3), (3, 0)]);
+        // Unit 3 waits for unit 0, and so for unit 2.
+        assert_eq!(pairs(&[(3, 0)], &[(0, 3), (2, 3)]), [(3, 0)]);
         assert_eq!(pairs(&[], &[(0, 3), (3, 0)]), [(0, 3)]);
         // What the service protects is kept, whatever the order.
         assert_eq!(pairs(&[(2, 0)], &[]), [(2, 0)]);

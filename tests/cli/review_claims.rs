@@ -227,3 +227,59 @@ fn details_name_each_resource_of_a_policy_and_metrics_count_what_has_no_amount()
         assert!(metrics.contains(name), "{name}: {metrics}");
     }
 }
+
+#[test]
+fn an_output_without_a_value_blocks_the_plan() {
+    let app = |variables: &str, output: &str| {
+        format!(
+            "stead: 1\nstack: min\napp: {{ a: {{ type: worker, repo: acme/x, branch: main, env_vars: {{ {variables} }} }} }}\n\
+             outputs: {{ v: \"{output}\" }}\n"
+        )
+    };
+    let case = Case::new().file("stead.yaml", app("P: plain", "$app.a.env_vars.P")).emulator();
+    case.ok("apply --yes");
+    assert_eq!(case.ok("output v").stdout.trim(), "plain");
+    // Its expression fails now: without the blocker, readers would keep the old value.
+    case.write("stead.yaml", app("Q: plain", "$app.a.env_vars.P"));
+    let run = case.fails(4, "plan");
+    run.says(&["expression", "The output `v` would have no value", "stead.yaml:4"]);
+    case.fails(4, "apply --yes");
+    // A plan of a part may leave it, and a destroy needs no outputs.
+    case.ok("plan --target app.a");
+    case.ok("plan --destroy");
+    case.write("stead.yaml", app("Q: plain", "$app.a.env_vars.Q"));
+    case.ok("apply --yes");
+    assert_eq!(case.ok("output v").stdout.trim(), "plain");
+    case.ok("plan --exit-code");
+}
+
+#[test]
+fn policies_and_exposures_judge_no_resource_that_a_flag_leaves_out_and_that_does_not_exist() {
+    let stack = "stead: 1\nstack: min\nvpc: { n: { cidr: 10.0.0.0/16 } }\n\
+        vm: { w: { template: ubuntu-24.04, plan: std-2c-4g } }\n\
+        policy: { std: { on: vm, level: mandatory, deny: \"${self.plan != 'std-2c-4g'}\", message: Only that one. } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("plan");
+    for flags in ["--target vpc.n", "--exclude vm.w"] {
+        let plan = case.ok(&format!("plan {flags}"));
+        for word in ["std", "X06", "matched nothing"] {
+            assert!(!plan.all().contains(word), "{flags}: {}", plan.all());
+        }
+    }
+    case.ok("apply --target vpc.n --yes");
+    // What exists is judged by what it has.
+    case.edit("stead.yaml", "std-2c-4g } }", "std-1c-1g } }");
+    case.fails(4, "plan").says(&["Only that one."]);
+}
+
+#[test]
+fn a_printed_command_is_one_word_for_a_file_and_has_no_value_of_a_variable() {
+    let stack = "stead: 1\nstack: min\nvars: { d: { type: string, default: x } }\n\
+        project: { p: { name: alpha, description: $vars.d } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let run = case.command("plan -o").arg("my plan").output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert!(said.contains("next: stead apply 'my plan'"), "{said}");
+    case.ok("plan --var d=y").says(&["--var d=…"]);
+    case.fails(64, "apply --var d=… --yes").says(&["stands for the value in a printed command", "of d"]);
+}

@@ -23,6 +23,7 @@ use crate::cli::planning::key_rights;
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::secrets::kept_secrets;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
@@ -148,7 +149,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let with_key = key_rights::apply_condition(std::iter::once(&plan));
     match &args.out {
         _ if !plan.blocks.is_empty() => {}
-        Some(path) => session.next(&format!("apply {}", stack_files::display_path(path)), with_key),
+        Some(path) => session.next(&format!("apply {}", quote_path(path)), with_key),
         None if plan.has_changes() => session.next(&next_command(args), with_key),
         None => {}
     }

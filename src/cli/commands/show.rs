@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::args::global_flags;
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::artifacts::reviewed_plan::{ReviewedPlans, plan_title};
@@ -17,6 +16,7 @@ use crate::cli::commands::plan;
 use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::report::review::ReviewSubject;
 use crate::report::terminal::PlanContext;
@@ -60,8 +60,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<E
     if let Some(against) = &args.against {
         return show_difference(session, args, (saved, against));
     }
-    let command =
-        format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
+    let command = format!("apply {}", quote_path(&args.file));
     let about =
         ReportContext { stack: None, command: Some(&command), told: ReviewSubject::Plan, values: None };
     session.report_files(&args.reports.wanted, None).write_plan(&saved.plan, about)?;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::open::CommandStore;
-use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::files::stack_files::{self, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::printed_commands;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::stack::project::{self, LoadedStack};
 use crate::cli::stack::repository_walk;
 use crate::config::load::{self, LoadFailure, StackHeader};
@@ -96,7 +96,7 @@ fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> Stri
     } else {
         directory
     };
-    let directory = quote_shell_word(&stack_files::display_path(&directory));
+    let directory = quote_path(&directory);
     let mut said = vec![format!("-C {directory}")];
     said.extend(environment.map(|environment| format!("-e {environment}")));
     said.extend(shared);
@@ -152,7 +152,7 @@ fn read_remote_header(
     let below = project::confined_files(directory, Trust::Full, project.outside);
     load::read_header(REGISTRY, &found.sources, &below).ok_or_else(|| {
         CliFailure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
-            .help(format!("Check it with: stead -C {} validate", stack_files::display_path(directory)))
+            .help(format!("Check it with: stead -C {} validate", quote_path(directory)))
     })
 }
 

@@ -12,6 +12,7 @@ use crate::apply::protocol::transfer::runner::PeerLedgers;
 use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::{self, LoadedStack};
@@ -65,7 +66,7 @@ impl PeerStack {
         let header = project::read_header(&project.settings, &directory).ok().flatten();
         let header = header.ok_or_else(|| {
             let detail = format!("There is no readable stack in `{}`.", transfer.shown);
-            let check = format!("stead -C {} validate", stack_files::display_path(&directory));
+            let check = format!("stead -C {} validate", quote_path(&directory));
             wrong(
                 transfer,
                 detail,
@@ -95,7 +96,7 @@ impl PeerStack {
             let why = first.map(|first| first.detail.as_ref().unwrap_or(&first.summary));
             let why = why.unwrap_or(&failure.message);
             let detail = format!("The stack in `{}` cannot be read: {why}", transfer.shown);
-            let check = format!("stead -C {} validate{select}", stack_files::display_path(&directory));
+            let check = format!("stead -C {} validate{select}", quote_path(&directory));
             wrong(transfer, detail, format!("correct it first: {check}"))
         };
         let settings = Settings {

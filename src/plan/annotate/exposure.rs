@@ -35,8 +35,11 @@ pub(in crate::plan) fn resource_exposures(
 ) -> ResourceExposures {
     let only_looks = joined.inputs.options.only_looks;
     let goes = matches!(decision.act, DecisionKind::Delete | DecisionKind::Forget);
-    let is_present =
-        if only_looks { subject.object().is_some() } else { subject.resource.is_some() && !goes };
+    let is_present = if only_looks {
+        subject.object().is_some()
+    } else {
+        subject.resource.is_some() && !goes && !decision.leaves_absent(subject.object())
+    };
     if !is_present {
         return ResourceExposures::default();
     }

@@ -12,11 +12,13 @@ use crate::config::stack::model::Output;
 use crate::ledger::state::run_history::RunEnd;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
+use crate::model::diagnostic::blocker_code;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression, Reference};
 use crate::model::schema::{Attribute, TextFormat, Type};
 use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::{Attributes, Value};
+use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::planned_values::{KnownDecisions, PlannedValues, planned_value};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -29,16 +31,30 @@ const OTHER_STACKS: &str = "stacks";
 /// The type of a value that is compared without normalizing its text.
 const ANY_TEXT: Type = Type::Text { min: 0, max: u16::MAX, format: TextFormat::Any };
 
-/// Returns the outputs with the values that they have after the apply; empty for a destroy.
-pub(in crate::plan) fn output_values(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Attributes {
-    if joined.inputs.options.destroy {
+/// Returns the outputs with the values that they have after the apply; empty for a destroy. Blocks a plan of the whole stack after
+/// which an output would have no value: it would keep the one that the ledger has.
+pub(in crate::plan) fn output_values<'a>(
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
+    blocks: &mut Blockers<'_, 'a>,
+) -> Attributes {
+    let options = joined.inputs.options;
+    if options.destroy {
         return Attributes::new();
     }
+    let is_whole = options.targets.is_empty() && options.excluded.is_empty() && !options.only_looks;
     let scope = ValuesAfterApply { joined, decisions };
     let outputs = joined.inputs.stack.outputs.iter();
     let evaluated = outputs.map(|(name, output)| {
-        let value = evaluate_expression(&output.expression, &scope);
-        (name.clone(), value.unwrap_or_else(|_| Value::unknown(Vec::new())))
+        let value = evaluate_expression(&output.expression, &scope).unwrap_or_else(|error| {
+            if is_whole && scope.is_settled(&output.expression) {
+                let text = format!("The output `{name}` would have no value: {error}.");
+                let help = "Correct the expression, or remove the output.".to_owned();
+                blocks.at_place(blocker_code::EXPRESSION, Some(output.span), text, help);
+            }
+            Value::unknown(Vec::new())
+        });
+        (name.clone(), value)
     });
     evaluated.collect()
 }
@@ -200,6 +216,16 @@ impl<'s, 'a> ValuesAfterApply<'s, 'a> {
         PlannedValues { joined: self.joined, decisions: KnownDecisions::All(self.decisions) }
     }
 
+    /// Returns whether the objects that an expression reads are as an apply leaves them: not those whose last request has no known
+    /// result, or that no apply has seen ready.
+    fn is_settled(&self, expression: &Expression) -> bool {
+        expression.addresses().into_iter().filter_map(|address| self.find(address)).all(
+            |(subject, decision)| {
+                decision.act != DecisionKind::Frozen && !subject.entry.is_some_and(|entry| entry.unfinished)
+            },
+        )
+    }
+
     fn find(&self, address: &Address) -> Option<(&'s ResourceState<'a>, &'s Decision<'a>)> {
         let number = *self.joined.index.get(address)?;
         Some((&self.joined.subjects[number], &self.decisions[number]))
@@ -248,6 +274,10 @@ fn recorded_value(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &s
         (Some(live), _) if !decision.changes(&[name]) => Some(live),
         (Some(Value::Map(live)), Some(Value::Map(wanted))) => {
             let mut all = live;
+            // A key that stead wrote and that no block writes any more is removed.
+            if let Some(Value::Map(applied)) = subject.entry.and_then(|entry| entry.applied.get(name)) {
+                all.retain(|key, _| !applied.contains_key(key));
+            }
             all.extend(wanted);
             Some(Value::Map(all))
         }

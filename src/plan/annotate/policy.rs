@@ -113,6 +113,12 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                 ["action", "effects"].iter().any(|fact| one.program.named.covers_name(fact));
             concerns && (!goes || reads_removal)
         });
+        if decision.leaves_absent(subject.object()) {
+            // It has no values that a policy could judge: a flag leaves it out, or it is blocked.
+            let numbers: Vec<usize> = concerned.map(|(number, _)| number).collect();
+            numbers.into_iter().for_each(|number| self.of_kinds[number].evaluated += 1);
+            return ResourceFacts { of_policies: Vec::new(), left_over };
+        }
         let of_policies = concerned
             .map(|(number, one)| (number, resource_facts(joined, subject, decision, &one.program.named)))
             .collect();

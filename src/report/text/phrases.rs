@@ -174,6 +174,9 @@ fn waits_for(addresses: &[Address]) -> String {
     {
         return format!("known once {stack} is applied");
     }
+    if addresses.is_empty() {
+        return "not known".to_owned();
+    }
     let verb = if addresses.len() == 1 { "exists" } else { "exist" };
     format!("known once {} {verb}", join_words(addresses.iter().map(Address::as_str), 3))
 }
@@ -201,37 +204,65 @@ pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     }
 }
 
-/// Returns a value as a person would write it, a secret as `(secret)`. Strings have quotes only if the beginning or
-/// end would be invisible without them.
+/// Returns a value as a person would write it, a secret as `(secret)`. Strings have quotes only where they could be taken for
+/// something else without them.
 #[must_use]
 pub fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "(not set)".to_owned(),
-        Value::Text(text) if text.is_empty() || text.trim().len() != text.len() => format!("\"{text}\""),
+        Value::Text(text) if looks_like_notation(text) => quote_text(text),
         Value::Decimal(number) => number.normalize().to_string(),
         Value::Unknown(unknown) if unknown.is_secret => {
             format!("(secret, {})", waits_for(&unknown.waits_for))
         }
         Value::Unknown(unknown) => format!("({})", waits_for(&unknown.waits_for)),
-        Value::List(items) => format!("[{}]", join_items(items.iter().map(format_value))),
-        Value::Map(map) if map.is_empty() => "{}".to_owned(),
-        Value::Map(map) => {
-            format!(
-                "{{ {} }}",
-                join_items(map.iter().map(|(key, item)| format!("{key}: {}", format_value(item))))
-            )
-        }
+        Value::List(_) | Value::Map(_) => format_parts(value, &format_part),
         Value::Secret(secret) => secret_fingerprint(secret)
             .map_or_else(|| "(secret)".to_owned(), |digest| format!("(secret {digest})")),
         Value::Bool(_) | Value::Integer(_) | Value::Text(_) => value.to_string(),
     }
 }
 
+/// Returns the notation of a list or a map, with each part as `part` writes it.
+fn format_parts(value: &Value, part: &dyn Fn(&Value) -> String) -> String {
+    match value {
+        Value::List(items) => format!("[{}]", join_items(items.iter().map(part))),
+        Value::Map(map) if map.is_empty() => "{}".to_owned(),
+        Value::Map(map) => {
+            let entries = map.iter().map(|(key, item)| format!("{key}: {}", part(item)));
+            format!("{{ {} }}", join_items(entries))
+        }
+        other => part(other),
+    }
+}
+
+/// Returns a value as a part of a list or a map: a text has quotes if it could be taken for several parts.
+fn format_part(value: &Value) -> String {
+    match value {
+        Value::Text(text) if text.contains(", ") || text.contains(": ") || text.starts_with(['[', '{']) => {
+            quote_text(text)
+        }
+        other => format_value(other),
+    }
+}
+
+/// Returns whether a text without quotes could be taken for something else: for nothing, or for a word of a report such as
+/// `(secret)`; or whether its beginning or end would be invisible.
+fn looks_like_notation(text: &str) -> bool {
+    let is_word_of_report = text.starts_with('(') && text.ends_with(')');
+    text.is_empty() || text.trim().len() != text.len() || text.starts_with('"') || is_word_of_report
+}
+
+fn quote_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\\\""))
+}
+
 /// Returns a value like `format_value`, but with quotes around strings, so that `"16"` differs from `16`.
 #[must_use]
 pub fn format_typed(value: &Value) -> String {
     match value {
-        Value::Text(text) => format!("\"{text}\""),
+        Value::Text(text) => quote_text(text),
+        Value::List(_) | Value::Map(_) => format_parts(value, &format_typed),
         other => format_value(other),
     }
 }
@@ -308,6 +339,29 @@ pub const fn drift_class(class: DriftClass) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn different_values_never_look_the_same() {
+        let list = |parts: &[&str]| Value::List(parts.iter().map(|part| Value::text(part)).collect());
+        let map = |parts: &[(&str, &str)]| {
+            Value::Map(parts.iter().map(|(key, value)| ((*key).into(), Value::text(value))).collect())
+        };
+        for (one, other) in [
+            (list(&["a, b", "c"]), list(&["a", "b", "c"])),
+            (map(&[("A", "1, B: 2")]), map(&[("A", "1"), ("B", "2")])),
+            (list(&["[a]"]), Value::List(vec![list(&["a"])])),
+            (Value::text("(not set)"), Value::Null),
+            (Value::text("(secret)"), Value::Secret(Secret::new("x"))),
+            (Value::text("\"\""), Value::text("")),
+            (list(&["1"]), Value::List(vec![Value::Integer(1)])),
+            (Value::text("true"), Value::Bool(true)),
+        ] {
+            let (one, other) = distinguish_values(&one, &other);
+            assert_ne!(one, other);
+        }
+        assert_eq!(format_value(&list(&["a b", "http://x/y", "1:2"])), "[a b, http://x/y, 1:2]");
+        assert_eq!(format_value(&map(&[("A", "1, B: 2")])), "{ A: \"1, B: 2\" }");
+    }
 
     #[test]
     fn amounts_of_money_are_formatted() {

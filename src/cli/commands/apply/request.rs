@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::plan::{ExecutionArgs, OverrideArgs, PlanScopeArgs};
 use crate::cli::args::report;
 use crate::cli::args::values::{AutoApproval, parse_approval};
 use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
 use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
 use crate::cli::command_context::CommandContext;
-use crate::cli::files::stack_files::display_path;
 use crate::cli::planning::approval::PolicyOverrides;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
 use crate::model::live::snapshot::ObjectKey;
@@ -180,7 +179,7 @@ impl ApplyRequest<'_> {
 
 /// Returns the command that applies a saved plan, or a directory of them.
 pub(super) fn apply_file_command(path: &Path) -> String {
-    format!("apply {}", quote_shell_word(&display_path(path)))
+    format!("apply {}", quote_path(path))
 }
 
 /// A unit of an apply of many units, with the plan that was reviewed.

@@ -9,6 +9,7 @@ use crate::cli::commands::import::arguments::ImportArgs;
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::plan::import::SecretVariable;
 
 /// Handling of the secrets of an import.
@@ -65,7 +66,7 @@ impl ImportedSecrets {
             Self::None => session.next("plan", nothing),
             Self::External => session.next("plan", &format!("{nothing}, after the secrets are set")),
             Self::VarFile(path, _) => {
-                session.next(&format!("--var-file {} plan", stack_files::display_path(path)), nothing);
+                session.next(&format!("--var-file {} plan", quote_path(path)), nothing);
             }
         }
     }

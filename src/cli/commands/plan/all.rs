@@ -14,6 +14,7 @@ use crate::cli::files::stack_files;
 use crate::cli::planning::key_rights;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review::{self, UnitsCommand};
@@ -101,11 +102,10 @@ pub(super) async fn plan_all(
     let is_open = matches!(exit, Exit::Done | Exit::Changes);
     let with_key = key_rights::apply_condition(shown.plans());
     if let Some(directory) = request.file {
-        let directory = stack_files::display_path(directory);
         if is_open {
-            session.next(&format!("apply {directory}"), with_key);
+            session.next(&format!("apply {}", quote_path(directory)), with_key);
         } else {
-            review::print_not_applicable(session.ui, &directory, &shown);
+            review::print_not_applicable(session.ui, &stack_files::display_path(directory), &shown);
         }
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };

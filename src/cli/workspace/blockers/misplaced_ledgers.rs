@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_listing::{self, ListedLedger};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
+use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::stack::repository_walk::{self, LedgerDirectory};
 use crate::cli::workspace::planned_units::UnitResults;
 use crate::cli::workspace::units::Workspace;
@@ -98,14 +98,13 @@ fn misplaced(unit: &NewUnit<'_>, found_in: &Path, (base, ledger): (&Path, &Ledge
     );
     let to = ledger_settings::local_directory(settings, &settings.dir);
     let from = base.join(name.environment.as_str());
-    let quoted = |path: &Path| quote_shell_word(&stack_files::display_path(path));
     let there = to.join(name.environment.as_str());
     // An empty ledger of an attempt is in the way.
     let first = if stack_files::path_exists(&there) {
-        format!("rm -r {}", quoted(&there))
+        format!("rm -r {}", quote_path(&there))
     } else {
-        format!("mkdir -p {}", quoted(&to))
+        format!("mkdir -p {}", quote_path(&to))
     };
-    let help = format!("Move the ledger: {first} && mv {} {}", quoted(&from), quoted(&there));
+    let help = format!("Move the ledger: {first} && mv {} {}", quote_path(&from), quote_path(&there));
     Blocker { code: LEDGER_PLACE.code.into(), address: None, text, help, source: None }
 }
