@@ -194,6 +194,8 @@ fn a_plan_during_an_apply_says_that_the_ledger_is_locked() {
         assert!(!run.all().contains("partly applied"), "{command}: {}", run.all());
         assert!(!run.all().contains("stopped"), "{command}: {}", run.all());
     }
+    // The object that is being created is in no ledger yet, and not unmanaged.
+    case.run("drift --all").says(&["not known", "an apply of bad/default may be running"]);
     let plan = case.run("plan --output json").json();
     assert_eq!(plan["notes"][0]["code"], "lock_held", "{plan}");
     assert!(first.wait().unwrap().success());

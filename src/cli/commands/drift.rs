@@ -5,6 +5,8 @@
 mod all;
 mod inventory;
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use crate::cli::args::report::PlanReportArgs;
@@ -26,7 +28,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unit_header::UnitHeader;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::model::schema::is_exposure_code;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
@@ -34,6 +36,7 @@ use crate::plan::decide::checks::lost_ledger;
 use crate::plan::diff::confirmation;
 use crate::plan::join::project_scope::ProjectScope;
 use crate::plan::model::change::{Plan, PlanCost};
+use crate::plan::model::drift::{Drift, DriftClass};
 use crate::plan::model::step::CriticalPath;
 use crate::report::json;
 use crate::report::review::{ReviewFormat, ReviewSubject};
@@ -117,7 +120,7 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
         environment: &project.stack.environment.name,
         drift: &plan.drift,
         unmanaged: &strangers.here,
-        managed: ledger.entries.len(),
+        managed: count_live(&ledger, &plan.drift),
         elsewhere,
         memory: &DriftHistoryDiff::default(),
         notes: &looked_at.notes,
@@ -214,6 +217,13 @@ async fn find_unmanaged(
     };
     strangers.here.retain(|row| !claimed.contains_key(&row.key()) && !made(row));
     Ok((strangers, false))
+}
+
+/// Returns how many objects of a ledger are live.
+fn count_live(ledger: &Ledger, drift: &[Drift]) -> usize {
+    let gone: BTreeSet<&Address> =
+        drift.iter().filter(|one| one.class == DriftClass::Gone).map(|one| &one.address).collect();
+    ledger.entries.keys().filter(|address| !gone.contains(address)).count()
 }
 
 /// Returns only the drift and the exposures of a plan, without its changes: a drift check reads no secrets, so it could not compute

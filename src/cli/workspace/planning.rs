@@ -148,7 +148,9 @@ async fn plan_in_order(
     let mut left_out = 0;
     for number in &workspace.graph.order {
         let is_open = states.contains_key(number) || units.contains_key(number);
-        let is_reader = is_open && workspace.selected.readers.contains(number);
+        // A reader of which an earlier apply left something to do is not left out.
+        let has_review = states.get(number).is_some_and(|state| state.ledger.review.is_some());
+        let is_reader = is_open && !has_review && workspace.selected.readers.contains(number);
         if inputs.narrows && is_reader && !reads_changes(workspace, *number, units) {
             left_out += 1;
             units.remove(number);

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use smol_str::SmolStr;
 
 use crate::config::stack::model::Output;
-use crate::ledger::state::run_history::RunEnd;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::blocker_code;
@@ -160,9 +159,7 @@ fn awaited_stacks(value: &Value) -> Vec<Address> {
 
 /// Returns whether the last complete apply had the present configuration: then nothing in it changed an output.
 fn is_config_applied(joined: &JoinedState<'_>) -> bool {
-    let complete = |end: &RunEnd| end.complete;
-    let mut runs = joined.inputs.ledger.history.iter().rev();
-    let last = runs.find(|run| run.end.as_ref().is_some_and(complete));
+    let last = joined.inputs.ledger.last_complete_run();
     last.and_then(|run| run.origin.config.as_ref())
         .is_some_and(|config| **config == joined.inputs.stack.digest)
 }

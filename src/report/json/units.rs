@@ -148,6 +148,8 @@ struct UnitsSummary {
     forget: usize,
     /// Number of outputs that change, or may change.
     outputs: usize,
+    /// Number of the changes that are in blocked units, and so not applied.
+    blocked_changes: usize,
 }
 
 /// Monthly cost of all units, in USD.
@@ -234,6 +236,7 @@ pub fn units_document(
             r#move: review.count(Action::Move),
             forget: review.count(Action::Forget),
             outputs: review.output_count(),
+            blocked_changes: review.blocked_count(),
         },
         cost: UnitsCostEntry {
             monthly_before: JsonDecimal(cost.before),

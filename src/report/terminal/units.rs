@@ -136,6 +136,7 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
         .collect();
     let outputs = review.output_count();
     said.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
+    said.extend(phrases::blocked_changes(review.blocked_count()));
     page.add_line(label_line("PLAN").push_text(said.join(&dot)).at_end(
         TextRole::Strong,
         format!("fingerprint {}", phrases::short_fingerprint(review.fingerprint)),

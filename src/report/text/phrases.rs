@@ -167,6 +167,12 @@ pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: 
     if rest > 0 { format!("{text} and {rest} more") } else { text }
 }
 
+/// Returns how many of the counted changes are blocked; `None` if none is.
+#[must_use]
+pub fn blocked_changes(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("{count} of the changes blocked"))
+}
+
 /// Returns when an unknown value is known, such as `known once vpc.main exists`; it names at most three addresses.
 fn waits_for(addresses: &[Address]) -> String {
     if let [stack] = addresses

@@ -328,6 +328,13 @@ impl<'a> UnitsReview<'a> {
         self.plans().map(|plan| ActionCounts::from_plan(plan).get(action)).sum()
     }
 
+    /// Returns how many of the changes are in blocked units, and so not applied.
+    #[must_use]
+    pub fn blocked_count(&self) -> usize {
+        let blocked = self.units.iter().filter(|unit| unit.status == UnitStatus::Blocked);
+        blocked.filter_map(|unit| unit.plan).map(|plan| plan.changes.len()).sum()
+    }
+
     /// Returns how many outputs the units change together.
     #[must_use]
     pub fn output_count(&self) -> usize {

@@ -59,7 +59,9 @@ pub(in crate::cli) async fn apply_all(
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     show_plans(session, &request, &workspace, (&planned, &outcomes))?;
     planned.require_rights(&workspace)?;
-    let expected = check_expected(&workspace, &planned, request.expected).inspect_err(|_| {
+    let plan_command = session.command_line(&request.format_plan_command());
+    let expected = (request.expected, plan_command.as_str());
+    let expected = check_expected(&workspace, &planned, expected).inspect_err(|_| {
         let plans = planned.planned().map(|(_, unit)| &unit.plan);
         show_review_difference(&session.ui, reviewed.as_ref(), plans);
     })?;

@@ -158,7 +158,10 @@ async fn plan_run(
     let checked = planned
         .require_rights(workspace)
         .and_then(|()| check_reviewed_inputs(workspace, &planned, reviewed))
-        .and_then(|()| check_expected(workspace, &planned, expected));
+        .and_then(|()| {
+            let plan_command = session.command_line(&request.format_plan_command());
+            check_expected(workspace, &planned, (expected, &plan_command))
+        });
     let kept = match checked {
         Ok(ExpectedReview::Planned) => None,
         Ok(ExpectedReview::Continued(kept)) => Some(kept),

@@ -107,6 +107,12 @@ impl UnitsApplyRequest<'_> {
         std::iter::once(command).chain(self.overriding.format_flags()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Returns the command that plans what this one applies, without global flags.
+    pub(in crate::cli) fn format_plan_command(&self) -> String {
+        let destroy = if self.destroy { " --destroy" } else { "" };
+        format!("plan{}{destroy}", self.format_flags())
+    }
+
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
         let approvals = (&*self.scope.allow_deletes, &*self.scope.replace);

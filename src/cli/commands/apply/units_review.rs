@@ -138,13 +138,14 @@ pub(super) enum ExpectedReview {
 }
 
 /// Checks that the plans are the expected ones, or that an earlier attempt of the same review left nothing else to do.
+/// `plan_command` is the command that shows these plans.
 ///
 /// # Errors
 /// When they are other ones, or do something that the earlier review does not show; nothing was sent.
 pub(super) fn check_expected(
     workspace: &Workspace,
     planned: &WorkspacePlan,
-    expected: Option<&Name>,
+    (expected, plan_command): (Option<&Name>, &str),
 ) -> Result<ExpectedReview, CliFailure> {
     let Some(expected) = expected.filter(|expected| **expected != planned.fingerprint) else {
         return Ok(ExpectedReview::Planned);
@@ -153,30 +154,28 @@ pub(super) fn check_expected(
     if kept.is_none()
         && let Some(end) = find_end(workspace, planned, expected)?
     {
-        return Ok(ExpectedReview::Applied(applied_already(&end.common, end.at)));
+        return Ok(ExpectedReview::Applied(end));
     }
     let Some(kept) = kept else {
         let found = &planned.fingerprint;
         let what = format!("the plans together have the fingerprint {found}, not {expected}");
         return Err(CliFailure::new(Exit::OutOfDate, what)
-            .help("Nothing was sent. Review these plans: stead plan --all."));
+            .help(format!("Nothing was sent. Review these plans: {plan_command}.")));
     };
     Ok(ExpectedReview::Continued(kept))
 }
 
-/// Returns the end of a review that was applied: no unit has anything to do, and the ledger of each unit of the review says
-/// that the last run of the unit applied it, with the configuration that the unit has now. `None` if one of them does not.
+/// Returns what says that a review was applied: no selected unit has anything to do, except those that are blocked as they were
+/// reviewed; and ledgers of its units say that the last run of the unit applied it, with the configuration that the unit has now.
+/// `None` if that is not so.
 fn find_end(
     workspace: &Workspace,
     planned: &WorkspacePlan,
     expected: &Name,
-) -> Result<Option<ReviewEnd>, CliFailure> {
+) -> Result<Option<String>, CliFailure> {
     let is_expected = |review: &&AppliedReview| review.fingerprint == *expected;
     let mut ends: BTreeMap<Name, &AppliedReview> = BTreeMap::new();
     for (number, unit) in planned.planned() {
-        if has_work(&unit.plan) {
-            return Ok(None);
-        }
         let review = unit.ledger.applied_review.as_deref().filter(is_expected);
         let review = review.filter(|review| review.end.config == unit.plan.base.config);
         ends.extend(review.map(|review| (unit_name(workspace, number), review)));
@@ -190,10 +189,45 @@ fn find_end(
     let Some(first) = ends.values().next() else { return Ok(None) };
     let digests = first.units.iter().map(|(name, digest)| (name.to_string(), digest.as_str())).collect();
     // The fingerprint covers the names of all units of the review, so that a ledger cannot leave one out.
-    let is_whole = digest_of(&digests, false).map_err(anyhow::Error::from)? == *expected;
-    let is_done = is_whole && first.units.keys().all(|name| ends.contains_key(name));
+    if digest_of(&digests, false).map_err(anyhow::Error::from)? != *expected {
+        return Ok(None);
+    }
+    let mut blocked = 0;
+    for (number, unit) in planned.planned() {
+        let name = unit_name(workspace, number);
+        let reviewed = first.units.get(&name);
+        if has_work(&unit.plan) {
+            let is_reviewed = reviewed.is_some_and(|digest| *digest == unit.plan.fingerprint);
+            if !is_reviewed || !unit.plan.is_blocked(&BTreeSet::new()) {
+                return Ok(None);
+            }
+            blocked += 1;
+        } else if reviewed.is_some() && !ends.contains_key(&name) && !is_config_applied(unit) {
+            return Ok(None);
+        }
+    }
+    let elsewhere = first.units.keys().filter(|name| !ends.contains_key(*name)).count();
     let last = ends.values().map(|review| &review.end).max_by_key(|end| end.at);
-    Ok(last.filter(|_| is_done).cloned())
+    Ok(last.map(|end| {
+        let mut text = applied_already(&end.common, end.at);
+        if blocked > 0 {
+            text += &format!(" Blocked as reviewed: {}.", phrases::count_noun(blocked, "unit"));
+        }
+        match elsewhere.saturating_sub(blocked) {
+            0 => text,
+            rest => {
+                let units = phrases::count_noun(rest, "unit");
+                format!("{text} Not selected, or applied by another run: {units} of the review.")
+            }
+        }
+    }))
+}
+
+/// Returns whether the last complete run of a unit applied the configuration that it has now.
+fn is_config_applied(unit: &PlannedUnit) -> bool {
+    unit.ledger.last_complete_run().is_some_and(|run| {
+        run.origin.config.as_ref().is_some_and(|config| **config == *unit.plan.base.config)
+    })
 }
 
 /// Returns the review with a fingerprint that the ledgers keep of an earlier attempt; `None` if none of them has it.

@@ -59,7 +59,10 @@ pub(super) async fn check_all(
     let accounts = Box::pin(review_accounts(&workspace, &mut planned, &lost)).await;
     let managed = planned
         .planned()
-        .map(|(number, unit)| (workspace.units[number].unit.name.clone(), unit.ledger.entries.len()))
+        .map(|(number, unit)| {
+            let live = super::count_live(&unit.ledger, &unit.plan.drift);
+            (workspace.units[number].unit.name.clone(), live)
+        })
         .collect();
     let found = UnitsDrift { accounts, not_applied, managed };
     let shown = review::units_review(&workspace, &planned, &outcomes, false).with_drift(&found);

@@ -24,6 +24,7 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::plan::join::prices::ObjectPrices;
+use crate::plan::model::change::NoteCode;
 use crate::report::units::accounts::{AccountReview, UnappliedReason};
 use crate::report::views::list::ObjectSummary;
 use crate::workspace::unit::UnitName;
@@ -128,8 +129,17 @@ async fn read_all_ledgers(workspace: &Workspace, planned: &WorkspacePlan) -> Own
             Ok(place) => add_unit_ledger(&mut owned, (number, one), planned, place).await,
             Err(failure) => Err(failure.clone()),
         };
-        if let Err(failure) = read {
-            owned.unknown.push(format!("the ledger of {name} cannot be read: {}", failure.message));
+        match read {
+            Err(failure) => {
+                owned.unknown.push(format!("the ledger of {name} cannot be read: {}", failure.message));
+            }
+            // An object that is being created is in no ledger yet.
+            Ok(is_changing) if is_changing => {
+                owned
+                    .unknown
+                    .push(format!("an apply of {name} may be running, or its results are not known"));
+            }
+            Ok(_) => {}
         }
         places.extend(place.ok().map(|place| UnitLedger {
             settings: &one.settings,
@@ -147,23 +157,29 @@ async fn read_all_ledgers(workspace: &Workspace, planned: &WorkspacePlan) -> Own
     owned
 }
 
+/// Adds the objects of a unit's ledger. Returns whether it may be about to own more: it has requests whose results are not
+/// recorded, or another process holds its lock.
 async fn add_unit_ledger(
     owned: &mut OwnedObjects,
     (number, one): (usize, &WorkspaceUnit),
     planned: &WorkspacePlan,
     place: &LedgerLocation,
-) -> Result<(), CliFailure> {
+) -> Result<bool, CliFailure> {
+    let has_intents = |ledger: Option<&Ledger>| ledger.is_some_and(|ledger| !ledger.intents.is_empty());
     if let Some(Ok(unit)) = planned.units.get(&number) {
         owned.add_ledger(Some(&unit.ledger));
+        let is_locked = unit.plan.notes.iter().any(|note| note.code == NoteCode::LockHeld);
+        Ok(is_locked || has_intents(Some(&unit.ledger)))
     } else if let Some(ledger) = planned.others.get(&number) {
         owned.add_ledger(ledger.as_ref());
+        Ok(has_intents(ledger.as_ref()))
     } else {
         let name = &one.unit.name;
         let key = seal_key(&one.settings)?;
         let ledger = CommandStore::read(place, &name.stack, &name.environment, key.as_ref()).await?;
         owned.add_ledger(ledger.as_ref());
+        Ok(has_intents(ledger.as_ref()))
     }
-    Ok(())
 }
 
 /// Lists what the units of one account do not use, and returns what no ledger owns.

@@ -57,7 +57,9 @@ pub(super) async fn print_all(
     Ok(unit_outputs::exit_of(&results))
 }
 
-/// Reads the outputs of a unit from its ledger, also if its configuration has errors.
+/// Reads the outputs of a unit from its ledger, also if its configuration has errors. Without recorded outputs, the errors are the
+/// failure: an apply would meet them.
 async fn unit_outputs_of(one: &WorkspaceUnit, query: &OutputQuery) -> Result<RecordedOutputs, CliFailure> {
-    read_outputs(&one.header(), query).await
+    let read = read_outputs(&one.header(), query).await;
+    read.map_err(|failure| one.loaded.as_ref().err().cloned().unwrap_or(failure))
 }

@@ -172,6 +172,7 @@ fn headline_facts(of: &UnitsReport<'_>) -> Vec<String> {
     );
     let outputs = review.output_count();
     facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
+    facts.extend(phrases::blocked_changes(review.blocked_count()));
     let cost = review.cost();
     if cost.after != cost.before {
         facts.push(format!("{}/mo", phrases::bill_change(cost.after - cost.before, cost.unpriced)));
