@@ -283,3 +283,27 @@ fn a_printed_command_is_one_word_for_a_file_and_has_no_value_of_a_variable() {
     case.ok("plan --var d=y").says(&["--var d=…"]);
     case.fails(64, "apply --var d=… --yes").says(&["stands for the value in a printed command", "of d"]);
 }
+
+#[test]
+fn an_expression_over_a_secret_of_an_object_that_does_not_exist_is_secret() {
+    let stack = "stead: 1\nstack: min\nvm: { y: { template: ubuntu-24.04, plan: std-1c-2g } }\n\
+        app: { n: { type: worker, repo: acme/x, branch: main, env_vars: { C: \"${'x' + vm.y.user_data}\" } } }\n\
+        outputs: { a: $vm.y.user_data, c: \"${'x' + vm.y.user_data}\", ip: \"${'x' + vm.y.public_ipv4_address}\" }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let plan = case.ok("plan --output json --report tfjson=plan.tfjson").json();
+    let secret = |name: &str| {
+        let outputs = plan["outputs"].as_array().unwrap().iter();
+        outputs.clone().find(|one| one["name"] == name).unwrap()["secret"].clone()
+    };
+    assert_eq!(
+        (secret("a"), secret("c"), secret("ip")),
+        (json!(true), json!(true), json!(false)),
+        "{plan}"
+    );
+    let changes = plan["changes"].as_array().unwrap();
+    let app = changes.iter().find(|change| change["address"] == "app.n").unwrap().to_string();
+    assert!(app.contains("\"secret\":true"), "{app}");
+    let text = std::fs::read_to_string(case.path("plan.tfjson")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["output_changes"]["c"]["after_sensitive"], json!(true), "{document}");
+}

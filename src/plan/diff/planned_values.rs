@@ -73,7 +73,14 @@ impl AttributeLookup for PlannedValues<'_, '_> {
                 Some(value) if !value.is_unknown() => {
                     found.insert(name.into(), value);
                 }
-                _ => whole = false,
+                _ => {
+                    whole = false;
+                    // Without an entry it would be unknown, too, and not known to be a secret.
+                    if subject.kind.is_secret(name) {
+                        let unknown = Value::unknown(vec![address.clone()]);
+                        found.insert(name.into(), unknown.mark_secret(true));
+                    }
+                }
             }
         }
         (found, whole)
