@@ -156,6 +156,31 @@ impl Expression {
         found
     }
 
+    /// Returns the attributes that the expression reads, by address; `None` instead of an attribute if it may read any of them. A
+    /// reference to an id reads none.
+    #[must_use]
+    pub fn attribute_reads(&self) -> BTreeSet<(&Address, Option<&Name>)> {
+        fn collect<'a>(expression: &'a Expression, into: &mut BTreeSet<(&'a Address, Option<&'a Name>)>) {
+            match expression {
+                Expression::Value(_) => {}
+                Expression::Reference(Reference { address, attribute }) => {
+                    into.extend(attribute.iter().map(|name| (address, Some(name))));
+                }
+                Expression::Text(parts) | Expression::List(parts) => {
+                    parts.iter().for_each(|part| collect(part, into));
+                }
+                Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
+                Expression::Cel(cel) => {
+                    into.extend(cel.objects.iter().map(|address| (address, None)));
+                    cel.waiting.values().for_each(|part| collect(part, into));
+                }
+            }
+        }
+        let mut found = BTreeSet::new();
+        collect(self, &mut found);
+        found
+    }
+
     /// Charges the expression and all in it. A shared part is charged once for each place that names it, because an
     /// evaluation copies it there.
     ///

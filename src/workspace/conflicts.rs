@@ -23,7 +23,7 @@ use crate::model::schema::meaning::to_comparable;
 use crate::model::schema::{Kind, KindScope, Registry, RuleCheck};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::change::{Action, NoteCode, Plan, PlanNote};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step, TargetProject};
 
 /// Returns the conflicts between the units of one account. `snapshot` is the one that all of them were planned with.
@@ -392,6 +392,45 @@ fn block_lost_lookups(units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
             add_pair(units, ((number, own), *user), texts, blockers);
         }
     }
+}
+
+/// Returns notes for the units that read, through a lookup, an attribute that another unit changes: their plans have the value
+/// before that.
+#[must_use]
+pub fn stale_read_notes(units: &[UnitClaims<'_>]) -> BTreeMap<usize, Vec<PlanNote>> {
+    type Reads<'a> = Vec<(Option<&'a Name>, Claimant<'a>)>;
+    let mut reads: HashMap<&ObjectKey, Reads<'_>> = HashMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        for ((key, attribute), lookup) in &unit.uses.reads {
+            reads.entry(key).or_default().push((attribute.as_ref(), (number, lookup)));
+        }
+    }
+    let mut notes: BTreeMap<usize, Vec<PlanNote>> = BTreeMap::new();
+    if reads.is_empty() {
+        return notes;
+    }
+    for (number, unit) in units.iter().enumerate() {
+        for step in &unit.plan.steps {
+            let Operation::Update { object: Some(key), calls, .. } = &step.operation else { continue };
+            for (attribute, (reader, lookup)) in reads.get(key).into_iter().flatten() {
+                let changed: BTreeSet<&Name> =
+                    calls.iter().flat_map(|call| call.attributes.keys()).collect();
+                let read = changed.iter().find(|name| attribute.is_none_or(|wanted| wanted == **name));
+                let Some(read) = read.filter(|_| *reader != number) else { continue };
+                notes.entry(*reader).or_default().push(PlanNote {
+                    code: NoteCode::StaleRead,
+                    text: format!(
+                        "{lookup} finds {} of {}, which changes its {read}: this plan has the value before that.",
+                        step.address, unit.name
+                    ),
+                    help: "Plan again after that unit is applied, or read an output of it.".to_owned(),
+                    source: None,
+                    address: Some((*lookup).clone()),
+                });
+            }
+        }
+    }
+    notes
 }
 
 /// Returns whether a unit's plan deletes an object, or changes its attribute.

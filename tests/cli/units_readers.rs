@@ -144,9 +144,35 @@ fn a_change_of_what_another_unit_looks_up_is_a_conflict() {
     case.fails(4, "plan --all --stacks home")
         .says(&["outside_reader", "data.project.p of eye/default, which is not selected, finds"]);
     case.ok("plan --all --stacks home --force-readers eye/default");
-    // A change of what it does not look for is none.
+    // A change of what it neither looks for nor reads is none.
     case.edit("home/stead.yaml", "name: beta", "name: alpha, description: x");
-    case.ok("plan --all").says(&["project.p"]);
+    let plan = case.ok("plan --all");
+    plan.says(&["project.p"]);
+    assert!(!plan.all().contains("data.project.p"), "{}", plan.all());
+}
+
+#[test]
+fn a_change_of_what_a_lookup_of_another_unit_reads_is_noted() {
+    let home = "stead: 1\nstack: home\nvolume: { v: { name: vol, size: 10 } }\n";
+    let eye = "stead: 1\nstack: eye\ndata: { volume: { v: { name: vol } } }\n\
+        project: { p: { name: alpha, description: \"${data.volume.v.size} GB\" } }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("home/stead.yaml", home)
+        .file("eye/stead.yaml", eye)
+        .emulator();
+    case.ok("-C home apply --yes");
+    case.ok("-C eye apply --yes");
+    case.edit("home/stead.yaml", "size: 10", "size: 20");
+    let plan = case.ok("plan --all");
+    plan.says(&["data.volume.v finds volume.v of home/default", "which changes its size"]);
+    let document = case.ok("plan --all --output json").json();
+    let units = document["units"].as_array().unwrap();
+    let eye = units.iter().find(|unit| unit["stack"] == "eye").unwrap();
+    assert_eq!(eye["plan"]["notes"][0]["code"], "stale_read", "{eye}");
+    case.apply_all();
+    // The plan after it shows what follows.
+    case.fails(2, "plan --all --exit-code").says(&["project.p", "20 GB"]);
 }
 
 const CHAIN: &[(&str, &str)] = &[

@@ -20,12 +20,14 @@ use crate::model::diagnostic::blocker_code::UPSTREAM;
 use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Plan, PlanNote};
 use crate::plan::model::transfers::StackMove;
 use crate::report::text::phrases::count_noun;
 use crate::workspace::blocking::{find_blocked, users_in_order};
 use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
-use crate::workspace::conflicts::{RemovalUsers, UnitClaims, find_conflicts, users_of_removed};
+use crate::workspace::conflicts::{
+    RemovalUsers, UnitClaims, find_conflicts, stale_read_notes, users_of_removed,
+};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
 use crate::workspace::outside_readers::{
@@ -112,6 +114,7 @@ fn add_conflicts(
 ) -> BTreeSet<(usize, usize)> {
     let mut users = RemovalUsers::default();
     let mut found: Vec<(usize, Vec<Blocker>)> = Vec::new();
+    let mut notes: Vec<(usize, Vec<PlanNote>)> = Vec::new();
     for (account, snapshot) in live {
         let of_account: Vec<(usize, &PlannedUnit)> = units
             .iter()
@@ -129,11 +132,18 @@ fn add_conflicts(
             })
             .collect();
         let blockers = find_conflicts(REGISTRY, snapshot, &claims);
+        let stale = stale_read_notes(&claims).into_iter();
+        notes.extend(stale.map(|(position, notes)| (of_account[position].0, notes)));
         let removed = users_of_removed(REGISTRY, snapshot, &claims);
         let number = |(unit, user): (usize, usize)| (of_account[unit].0, of_account[user].0);
         users.held.extend(removed.held.into_iter().map(number));
         users.attached.extend(removed.attached.into_iter().map(number));
         found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
+    }
+    for (number, notes) in notes {
+        if let Some(Ok(planned)) = units.get_mut(&number) {
+            planned.plan.notes.extend(notes);
+        }
     }
     add_unit_blockers(found, units);
     users_in_order(&workspace.graph, &users)

@@ -10,8 +10,10 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets::Keyring;
 use crate::cli::secrets::output_secrets;
 use crate::config::resolve::late_binding::looked_up_objects;
+use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
+use crate::model::expression::Expression;
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
@@ -153,11 +155,12 @@ fn known_after(value: &Value, stack: &Address) -> Value {
     }
 }
 
-/// Returns the objects that the blocks of a stack name by id, or that its lookups find, and that its ledger does not own. A lookup counts for itself: an output may show what it finds.
-pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> UsedObjects {
-    let UsedObjects { mut used, mut lookups } = UsedObjects::default();
+/// Returns the objects that the blocks of a stack name by id, or that its lookups find, and that its ledger does not own. A lookup
+/// counts for itself: an output may show what it finds. `written` is the stack before its lookups are made.
+pub(super) fn used_objects(inputs: &PlanInputs<'_>, written: &Stack) -> UsedObjects {
+    let mut found = UsedObjects::default();
     if inputs.options.destroy {
-        return UsedObjects { used, lookups };
+        return found;
     }
     for resource in inputs.stack.resources.values() {
         for (name, setting) in &resource.attributes {
@@ -169,16 +172,29 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> UsedObjects {
             });
             for id in values.filter_map(Value::as_text) {
                 let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
-                used.entry(key).or_insert_with(|| resource.address.clone());
+                found.used.entry(key).or_insert_with(|| resource.address.clone());
             }
         }
     }
+    let settings = written.resources.values().flat_map(|resource| resource.attributes.values());
+    let expressions = settings.map(|setting| &setting.expression);
+    let expressions = expressions.chain(written.outputs.values().map(|output| &output.expression));
+    let reads: BTreeSet<(&Address, Option<&Name>)> = if inputs.stack.data.is_empty() {
+        BTreeSet::new()
+    } else {
+        expressions.flat_map(Expression::attribute_reads).collect()
+    };
     for (key, address, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
-        used.entry(key.clone()).or_insert_with(|| address.clone());
-        lookups.extend(lookup.fields.keys().map(|name| ((key.clone(), name.clone()), address.clone())));
+        found.used.entry(key.clone()).or_insert_with(|| address.clone());
+        for name in lookup.fields.keys() {
+            found.lookups.insert((key.clone(), name.clone()), address.clone());
+        }
+        for (_, attribute) in reads.range((address, None)..).take_while(|(read, _)| *read == address) {
+            found.reads.insert((key.clone(), attribute.cloned()), address.clone());
+        }
     }
     for key in inputs.ledger.owned_keys() {
-        used.remove(&key);
+        found.used.remove(&key);
     }
-    UsedObjects { used, lookups }
+    found
 }

@@ -445,7 +445,7 @@ async fn plan_unit(
         &state.ledger,
         (&options, state.pinned.as_ref()),
         LiveInputs { snapshot, catalog, shared: Some(shared) },
-        |inputs| (pipeline::make_plan_with_outputs(inputs), used_objects(inputs)),
+        |inputs| (pipeline::make_plan_with_outputs(inputs), used_objects(inputs, &state.project.stack)),
     ))
     .await?;
     let (mut planned, uses) = decided.decided;

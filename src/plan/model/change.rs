@@ -357,9 +357,17 @@ pub enum NoteCode {
     KeyExpires,
     /// Another process holds the ledger's lock: it may be applying.
     LockHeld,
+    /// Another unit of the run changes an attribute that a lookup reads.
+    StaleRead,
 }
 
 impl NoteCode {
+    /// Returns whether the note says that the plan may not hold for long, so that it belongs beside "no changes".
+    #[must_use]
+    pub const fn is_about_moment(self) -> bool {
+        matches!(self, Self::LockHeld | Self::StaleRead)
+    }
+
     /// Returns whether the note is about the API key that makes the plan, or the moment, not about the plan itself.
     #[must_use]
     pub const fn is_about_planning(self) -> bool {

@@ -23,6 +23,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
             | NoteCode::MissingRight
             | NoteCode::KeyExpires
             | NoteCode::LockHeld
+            | NoteCode::StaleRead
             | NoteCode::DataLost => (TextRole::Warning, page.sign(Symbol::Warning)),
         };
         let line =

@@ -186,8 +186,10 @@ impl<'a> UnitReview<'a> {
     #[must_use]
     pub fn is_unremarkable(&self) -> bool {
         let speaks = |result: &PolicyResult| result.verdict >= PolicyStatus::Unknown && !result.is_default;
-        self.status == UnitStatus::Unchanged
-            && !self.plan.is_some_and(|plan| plan.policy.iter().any(speaks))
+        let says_more = |plan: &Plan| {
+            plan.policy.iter().any(speaks) || plan.notes.iter().any(|note| note.code.is_about_moment())
+        };
+        self.status == UnitStatus::Unchanged && !self.plan.is_some_and(says_more)
     }
 
     /// Returns the change of its monthly bill in USD; `None` without a plan.

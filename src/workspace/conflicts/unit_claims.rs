@@ -18,6 +18,8 @@ pub struct UsedObjects {
     pub used: BTreeMap<ObjectKey, Address>,
     /// The lookups that find an object by one of its attributes.
     pub lookups: BTreeMap<(ObjectKey, Name), Address>,
+    /// The attributes that it reads of what its lookups find, `None` for any of them, with the lookup.
+    pub reads: BTreeMap<(ObjectKey, Option<Name>), Address>,
 }
 
 /// What a unit plans, and what it needs of the objects of others.
