@@ -167,7 +167,9 @@ impl Expression {
                     into.extend(attribute.iter().map(|name| (address, Some(name))));
                 }
                 Expression::Text(parts) | Expression::List(parts) => {
-                    parts.iter().for_each(|part| collect(part, into));
+                    for part in parts {
+                        collect(part, into);
+                    }
                 }
                 Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
                 Expression::Cel(cel) => {

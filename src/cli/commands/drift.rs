@@ -5,8 +5,6 @@
 mod all;
 mod inventory;
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 
 use crate::cli::args::report::PlanReportArgs;
@@ -28,7 +26,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unit_header::UnitHeader;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::{Address, Name};
+use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::schema::is_exposure_code;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
@@ -36,7 +34,7 @@ use crate::plan::decide::checks::lost_ledger;
 use crate::plan::diff::confirmation;
 use crate::plan::join::project_scope::ProjectScope;
 use crate::plan::model::change::{Plan, PlanCost};
-use crate::plan::model::drift::{Drift, DriftClass};
+use crate::plan::model::drift::count_live;
 use crate::plan::model::step::CriticalPath;
 use crate::report::json;
 use crate::report::review::{ReviewFormat, ReviewSubject};
@@ -138,14 +136,7 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
     }
-    if session.ui.json {
-        session.ui.write_result(&json::drift_document(&found));
-    } else {
-        session.ui.write_result(&drift::drift_page(&found, session.ui.style));
-        if found.to_decide() > 0 {
-            session.next("plan", "shows what an apply would revert");
-        }
-    }
+    print_drift(session, &found);
     // Stored last: if printing fails, the next run must report the drift as new again.
     diary.write(&session.ui, &sightings);
     if args.issue {
@@ -155,6 +146,17 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     match (Exit::of_drift(found.to_decide(), args.exit_code), not_readable) {
         (Exit::Done, Some(failure)) => Err(failure),
         (exit, _) => Ok(exit),
+    }
+}
+
+fn print_drift(session: &CommandContext, found: &DriftReport<'_>) {
+    if session.ui.json {
+        session.ui.write_result(&json::drift_document(found));
+        return;
+    }
+    session.ui.write_result(&drift::drift_page(found, session.ui.style));
+    if found.to_decide() > 0 {
+        session.next("plan", "shows what an apply would revert");
     }
 }
 
@@ -217,13 +219,6 @@ async fn find_unmanaged(
     };
     strangers.here.retain(|row| !claimed.contains_key(&row.key()) && !made(row));
     Ok((strangers, false))
-}
-
-/// Returns how many objects of a ledger are live.
-fn count_live(ledger: &Ledger, drift: &[Drift]) -> usize {
-    let gone: BTreeSet<&Address> =
-        drift.iter().filter(|one| one.class == DriftClass::Gone).map(|one| &one.address).collect();
-    ledger.entries.keys().filter(|address| !gone.contains(address)).count()
 }
 
 /// Returns only the drift and the exposures of a plan, without its changes: a drift check reads no secrets, so it could not compute

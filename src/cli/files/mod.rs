@@ -11,5 +11,6 @@ pub(super) mod git_refs;
 pub(super) mod output_path;
 pub(super) mod overlay_fs;
 pub(super) mod recorded_files;
+pub(super) mod shell_path;
 pub(super) mod stack_files;
 pub(super) mod write_files;

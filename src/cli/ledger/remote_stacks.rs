@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::open::CommandStore;
+use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files::{self, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::printed_commands;
-use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::stack::project::{self, LoadedStack};
 use crate::cli::stack::repository_walk;
 use crate::config::load::{self, LoadFailure, StackHeader};

@@ -116,7 +116,9 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         if decision.leaves_absent(subject.object()) {
             // It has no values that a policy could judge: a flag leaves it out, or it is blocked.
             let numbers: Vec<usize> = concerned.map(|(number, _)| number).collect();
-            numbers.into_iter().for_each(|number| self.of_kinds[number].evaluated += 1);
+            for number in numbers {
+                self.of_kinds[number].evaluated += 1;
+            }
             return ResourceFacts { of_policies: Vec::new(), left_over };
         }
         let of_policies = concerned

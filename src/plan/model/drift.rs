@@ -1,7 +1,10 @@
 //! `Drift`: a difference between what was last applied and what is live. Field names are part of the format of saved plans.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::source::SourceLocation;
 use crate::model::values::value::Value;
@@ -75,4 +78,12 @@ pub enum DriftClass {
     Replaced,
     /// A key of an open map that no block writes: it is left alone.
     Unmanaged,
+}
+
+/// Returns how many objects of a ledger are live.
+#[must_use]
+pub fn count_live(ledger: &Ledger, drift: &[Drift]) -> usize {
+    let gone: BTreeSet<&Address> =
+        drift.iter().filter(|one| one.class == DriftClass::Gone).map(|one| &one.address).collect();
+    ledger.entries.keys().filter(|address| !gone.contains(address)).count()
 }

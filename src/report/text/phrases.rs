@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn different_values_never_look_the_same() {
-        let list = |parts: &[&str]| Value::List(parts.iter().map(|part| Value::text(part)).collect());
+        let list = |parts: &[&str]| Value::List(parts.iter().copied().map(Value::text).collect());
         let map = |parts: &[(&str, &str)]| {
             Value::Map(parts.iter().map(|(key, value)| ((*key).into(), Value::text(value))).collect())
         };

@@ -45,16 +45,17 @@ pub(super) fn live_users<'a>(
                 RuleCheck::NotUsed { by } => {
                     for (user, attribute) in by {
                         for (key, object) in objects_of_kind(snapshot, user) {
-                            let ids = object.attributes.get(*attribute).and_then(Value::as_text);
-                            ids.into_iter()
-                                .for_each(|id| add(top_level(kind.name, id), key, Some(attribute), true));
+                            if let Some(id) = object.attributes.get(*attribute).and_then(Value::as_text) {
+                                add(top_level(kind.name, id), key, Some(attribute), true);
+                            }
                         }
                     }
                 }
                 RuleCheck::NotFilled => {
                     for (key, object) in &snapshot.objects {
-                        let project = object.project.iter();
-                        project.for_each(|id| add(top_level(kind.name, id), key, None, true));
+                        if let Some(project) = &object.project {
+                            add(top_level(kind.name, project), key, None, true);
+                        }
                     }
                 }
                 _ => {}

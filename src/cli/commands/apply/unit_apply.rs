@@ -24,7 +24,6 @@ use crate::cli::commands::plan as planning;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
-use crate::cli::ledger::remote_stacks;
 use crate::cli::ledger::{ambiguous_intents, stack_origin, stack_transfers};
 use crate::cli::planning::approval::{PolicyOverrides, plan_again};
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
@@ -389,9 +388,6 @@ impl<'a> ApplyCommand<'a> {
         let unit = self.unit.map(|unit| unit.name);
         let telling = self.session.progress_reporter(self.connection, Some(plan)).for_unit(unit);
         let mut origin = working_tree::run_origin(plan, self.project, self.session.commit.as_ref());
-        if !plan.base.destroy {
-            origin.upstream = remote_stacks::upstream_names(self.project);
-        }
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
         // An override that no denial needed is not recorded; one of a policy that a step decides may be needed.

@@ -209,17 +209,14 @@ fn find_end(
     let elsewhere = first.units.keys().filter(|name| !ends.contains_key(*name)).count();
     let last = ends.values().map(|review| &review.end).max_by_key(|end| end.at);
     Ok(last.map(|end| {
-        let mut text = applied_already(&end.common, end.at);
-        if blocked > 0 {
-            text += &format!(" Blocked as reviewed: {}.", phrases::count_noun(blocked, "unit"));
-        }
-        match elsewhere.saturating_sub(blocked) {
-            0 => text,
-            rest => {
-                let units = phrases::count_noun(rest, "unit");
-                format!("{text} Not selected, or applied by another run: {units} of the review.")
-            }
-        }
+        let applied = applied_already(&end.common, end.at);
+        let units = |count: usize| phrases::count_noun(count, "unit");
+        let blocked_now = (blocked > 0).then(|| format!("Blocked as reviewed: {}.", units(blocked)));
+        let rest = elsewhere.saturating_sub(blocked);
+        let rest = (rest > 0)
+            .then(|| format!("Not selected, or applied by another run: {} of the review.", units(rest)));
+        let sentences: Vec<String> = [applied].into_iter().chain(blocked_now).chain(rest).collect();
+        sentences.join(" ")
     }))
 }
 

@@ -20,6 +20,7 @@ use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
+use crate::plan::model::drift::count_live;
 use crate::report::units::accounts::{UnappliedReason, UnitsDrift, accounts_page};
 use crate::report::units::review::{UnitStatus, UnitsReview};
 use crate::report::views::drift::{self, DriftReport};
@@ -60,7 +61,7 @@ pub(super) async fn check_all(
     let managed = planned
         .planned()
         .map(|(number, unit)| {
-            let live = super::count_live(&unit.ledger, &unit.plan.drift);
+            let live = count_live(&unit.ledger, &unit.plan.drift);
             (workspace.units[number].unit.name.clone(), live)
         })
         .collect();

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::import::arguments::ImportArgs;
+use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::printed_commands::quote_path;
 use crate::plan::import::SecretVariable;
 
 /// Handling of the secrets of an import.

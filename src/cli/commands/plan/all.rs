@@ -10,11 +10,11 @@ use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit
 use crate::cli::artifacts::plan_file::{self, STEAD_VERSION};
 use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
+use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files;
 use crate::cli::planning::key_rights;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review::{self, UnitsCommand};
@@ -53,15 +53,7 @@ pub(super) async fn plan_all(
         request.scope,
         if request.destroy { "plan --destroy" } else { "plan" },
     )?;
-    if request.destroy && !request.removals.units.is_empty() {
-        let names: Vec<String> =
-            request.removals.units.iter().map(|unit| format!(" --remove {unit}")).collect();
-        return Err(CliFailure::new(
-            Exit::Usage,
-            "--remove cannot be used with --destroy: a destroy leaves removed units as they are",
-        )
-        .help(format!("To delete their objects: stead plan --all{}", names.concat())));
-    }
+    reject_removals_of_destroy(&request)?;
     let key = match request.file {
         Some(_) => plan_file::signing_key(&session.settings, request.sign_key)?,
         None => None,
@@ -101,12 +93,10 @@ pub(super) async fn plan_all(
     let exit = Exit::of_units(&exits);
     let is_open = matches!(exit, Exit::Done | Exit::Changes);
     let with_key = key_rights::apply_condition(shown.plans());
-    if let Some(directory) = request.file {
-        if is_open {
-            session.next(&format!("apply {}", quote_path(directory)), with_key);
-        } else {
-            review::print_not_applicable(session.ui, &stack_files::display_path(directory), &shown);
-        }
+    if let Some(directory) = request.file.filter(|_| is_open) {
+        session.next(&format!("apply {}", quote_path(directory)), with_key);
+    } else if let Some(directory) = request.file {
+        review::print_not_applicable(session.ui, &stack_files::display_path(directory), &shown);
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
         // Without a terminal, a destroy cannot ask.
@@ -114,6 +104,18 @@ pub(super) async fn plan_all(
         session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), with_key);
     }
     Ok(exit)
+}
+
+/// Refuses removed units in a destroy, which leaves them as they are.
+fn reject_removals_of_destroy(request: &UnitsPlanRequest<'_>) -> Result<(), CliFailure> {
+    let removals = &request.removals.units;
+    if !request.destroy || removals.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = removals.iter().map(|unit| format!(" --remove {unit}")).collect();
+    let what = "--remove cannot be used with --destroy: a destroy leaves removed units as they are";
+    Err(CliFailure::new(Exit::Usage, what)
+        .help(format!("To delete their objects: stead plan --all{}", names.concat())))
 }
 
 /// Returns the flags that an apply of the plans needs, too.

@@ -1,10 +1,6 @@
 //! The commands in a message: with the directory, the environment and the other global flags of the stack that the message is
 //! about, so that they work where they are read. In: a text for people, and the flags. Out: the text with longer commands. Pure.
 
-use std::path::Path;
-
-use crate::cli::args::global_flags::quote_shell_word;
-use crate::cli::files::stack_files;
 use crate::report::text::escape;
 
 /// Commands on one stack.
@@ -21,11 +17,6 @@ pub(in crate::cli) fn command_line(global_flags: &[String], command: &str) -> St
     let flags = global_flags.iter().map(String::as_str);
     let words: Vec<&str> = ["stead"].into_iter().chain(flags).chain([command]).collect();
     escape::escape_line(words.join(" ").trim_end()).into_owned()
-}
-
-/// Returns a path as a user would type it, as one word of a POSIX shell.
-pub(in crate::cli) fn quote_path(path: &Path) -> String {
-    quote_shell_word(&stack_files::display_path(path))
 }
 
 /// Returns the global flags without those of these names, such as `-C`: they are those of another stack, or of none.

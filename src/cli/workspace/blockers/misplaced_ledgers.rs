@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_listing::{self, ListedLedger};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
-use crate::cli::process::settings::printed_commands::quote_path;
 use crate::cli::stack::repository_walk::{self, LedgerDirectory};
 use crate::cli::workspace::planned_units::UnitResults;
 use crate::cli::workspace::units::Workspace;

@@ -8,6 +8,7 @@ use super::git_base::GitBase;
 use super::git_repository::GitRepository;
 use crate::cli::files::git_dir::find_working_tree;
 use crate::cli::files::git_origin;
+use crate::cli::ledger::remote_stacks;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::Name;
@@ -21,7 +22,9 @@ pub(in crate::cli) fn run_origin(plan: &Plan, project: &LoadedStack, said: Optio
     let read = origin.commit.as_ref().zip(project.reads.as_ref());
     let dirty =
         read.and_then(|(commit, reads)| has_uncommitted_changes(&project.directory, commit, [reads]));
-    RunOrigin { dirty, ..origin }
+    // After a destroy, nothing depends on other units.
+    let upstream = if plan.base.destroy { Vec::new() } else { remote_stacks::upstream_names(project) };
+    RunOrigin { dirty, upstream, ..origin }
 }
 
 /// Returns whether a file that some stacks read differs from a commit of their repository. `None` if that is not known:
