@@ -85,7 +85,7 @@ codes! {
         "An output would be removed that another unit of the repository reads.",
         "Keep the output; or remove what reads it from the other stacks first. The message names the units.";
     OUTSIDE_READER = "outside_reader",
-        "A unit of the repository that is not selected, or has errors, still uses what this unit would delete.",
+        "A unit of the repository that is not selected, or has errors, still uses what this unit would delete, or looks it up by an attribute that would change.",
         "Select that unit, too, or correct its errors; or, if it may lose what it uses: --force-readers STACK/ENVIRONMENT, with --all.";
     POLICY = "policy",
         "A policy of the stack denies the plan.",
@@ -133,7 +133,7 @@ codes! {
         "A target of the plan does not exist.",
         "stead graph shows all resources.";
     UNIT_CONFLICT = "unit_conflict",
-        "Two units of the repository plan what excludes each other: one name or network twice, one object adopted twice, or one deletes what the other uses.",
+        "Two units of the repository plan what excludes each other: one name or network twice, one object adopted twice, or one deletes what the other uses, or changes the attribute by which the other looks it up.",
         "Change one of the two; the message names both.";
     UNKNOWN = "unknown",
         "A value is known only after apply, but the plan needs it.",
