@@ -261,11 +261,13 @@ fn outside_units<'a>(
     let ledgers: BTreeMap<usize, Option<&Ledger>> =
         others.chain(staying.map(|(number, ledger)| (number, Some(ledger)))).collect();
     let of_unit = |is: &dyn Fn(&usize) -> bool| outside.iter().copied().filter(is).collect();
+    // Without steps, nothing changes that a lookup finds.
+    let has_steps = units.values().flatten().any(|unit| !unit.plan.steps.is_empty());
     OutsideUnits {
         unread: of_unit(&|number| !ledgers.contains_key(number)),
         forced: of_unit(&|number| options.forced_readers.contains(&workspace.units[*number].unit.name)),
         removed: of_unit(&|number| workspace.units[*number].unit.is_removed),
-        lookups: outside_lookups(workspace, &outside, snapshots),
+        lookups: if has_steps { outside_lookups(workspace, &outside, snapshots) } else { Vec::new() },
         ledgers,
     }
 }
