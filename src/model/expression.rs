@@ -34,6 +34,17 @@ pub enum Expression {
     Cel(Arc<CelExpression>),
 }
 
+/// What an expression reads of an object.
+#[derive(Clone, Copy)]
+enum ReadPart<'a> {
+    /// Its id.
+    Id,
+    /// One attribute.
+    Attribute(&'a Name),
+    /// Any attribute: CEL has the object as a whole.
+    Any,
+}
+
 /// A resource's id or one of its attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
@@ -133,26 +144,10 @@ impl Expression {
     /// Returns every resource that the expression reads.
     #[must_use]
     pub fn addresses(&self) -> BTreeSet<&Address> {
-        fn collect_addresses<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
-            match expression {
-                Expression::Value(_) => {}
-                Expression::Reference(reference) => {
-                    into.insert(&reference.address);
-                }
-                Expression::Text(parts) | Expression::List(parts) => {
-                    for part in parts {
-                        collect_addresses(part, into);
-                    }
-                }
-                Expression::Map(map) => map.values().for_each(|part| collect_addresses(part, into)),
-                Expression::Cel(cel) => {
-                    into.extend(&cel.objects);
-                    cel.waiting.values().for_each(|part| collect_addresses(part, into));
-                }
-            }
-        }
         let mut found = BTreeSet::new();
-        collect_addresses(self, &mut found);
+        self.visit_reads(&mut |address, _| {
+            found.insert(address);
+        });
         found
     }
 
@@ -160,27 +155,37 @@ impl Expression {
     /// reference to an id reads none.
     #[must_use]
     pub fn attribute_reads(&self) -> BTreeSet<(&Address, Option<&Name>)> {
-        fn collect<'a>(expression: &'a Expression, into: &mut BTreeSet<(&'a Address, Option<&'a Name>)>) {
-            match expression {
-                Expression::Value(_) => {}
-                Expression::Reference(Reference { address, attribute }) => {
-                    into.extend(attribute.iter().map(|name| (address, Some(name))));
-                }
-                Expression::Text(parts) | Expression::List(parts) => {
-                    for part in parts {
-                        collect(part, into);
-                    }
-                }
-                Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
-                Expression::Cel(cel) => {
-                    into.extend(cel.objects.iter().map(|address| (address, None)));
-                    cel.waiting.values().for_each(|part| collect(part, into));
+        let mut found = BTreeSet::new();
+        self.visit_reads(&mut |address, part| match part {
+            ReadPart::Id => {}
+            ReadPart::Attribute(name) => {
+                found.insert((address, Some(name)));
+            }
+            ReadPart::Any => {
+                found.insert((address, None));
+            }
+        });
+        found
+    }
+
+    /// Visits what the expression reads of each object.
+    fn visit_reads<'a>(&'a self, visit: &mut dyn FnMut(&'a Address, ReadPart<'a>)) {
+        match self {
+            Self::Value(_) => {}
+            Self::Reference(Reference { address, attribute }) => {
+                visit(address, attribute.as_ref().map_or(ReadPart::Id, ReadPart::Attribute));
+            }
+            Self::Text(parts) | Self::List(parts) => {
+                for part in parts {
+                    part.visit_reads(visit);
                 }
             }
+            Self::Map(map) => map.values().for_each(|part| part.visit_reads(visit)),
+            Self::Cel(cel) => {
+                cel.objects.iter().for_each(|address| visit(address, ReadPart::Any));
+                cel.waiting.values().for_each(|part| part.visit_reads(visit));
+            }
         }
-        let mut found = BTreeSet::new();
-        collect(self, &mut found);
-        found
     }
 
     /// Charges the expression and all in it. A shared part is charged once for each place that names it, because an

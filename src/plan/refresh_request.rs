@@ -148,7 +148,8 @@ pub fn widen_for_deletions(
     let deletes = |change: &&Change| matches!(change.action, Action::Replace | Action::Delete);
     let kinds = plan.changes.iter().filter(deletes).map(|change| change.kind.clone());
     let deleted_kinds: BTreeSet<Name> = kinds.collect();
-    if options.only_looks || deleted_kinds.is_subset(&options.deleted_kinds) {
+    let expected = kinds_to_remove(stack, ledger, options);
+    if options.only_looks || deleted_kinds.iter().all(|kind| expected.contains(kind.as_str())) {
         return None;
     }
     let wider = PlanningOptions { deleted_kinds, ..options.clone() };

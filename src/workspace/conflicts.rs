@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::{HashMap, HashMapExt};
 use ipnet::Ipv4Net;
 
-use self::live_users::live_users;
+use self::live_users::{LiveUsers, live_users};
 use self::unit_claims::{Claimant, RemovalUse, add_pair, equal_sides};
 pub use self::unit_claims::{UnitBlockers, UnitClaims, UsedObjects};
 use super::outside_readers::changes;
@@ -26,16 +26,15 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, NoteCode, Plan, PlanNote};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step, TargetProject};
 
-/// Returns the conflicts between the units of one account. `snapshot` is the one that all of them were planned with.
-#[must_use]
-pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClaims<'_>]) -> UnitBlockers {
-    let mut blockers = UnitBlockers::new();
-    block_repeated_values(registry, snapshot, units, &mut blockers);
-    block_overlaps(registry, units, &mut blockers);
-    block_repeated_adoptions(units, &mut blockers);
-    block_removals_in_use(registry, snapshot, units, &mut blockers);
-    block_lost_lookups(units, &mut blockers);
-    blockers
+/// What the plans of the units of one account have to do with each other.
+#[derive(Debug, Default)]
+pub struct UnitConflicts {
+    /// The conflicts, in both units of each.
+    pub blockers: UnitBlockers,
+    /// Who uses what the units delete.
+    pub users: RemovalUsers,
+    /// What a plan reads that another unit changes, by the position of the unit.
+    pub notes: BTreeMap<usize, Vec<PlanNote>>,
 }
 
 /// The pairs of a unit and one whose live objects use an object that the first deletes: the deletion has to wait for the second,
@@ -48,19 +47,31 @@ pub struct RemovalUsers {
     pub attached: BTreeSet<(usize, usize)>,
 }
 
-/// Returns who uses what the units delete.
+/// Compares the plans of the units of one account. `snapshot` is the one that all of them were planned with.
 #[must_use]
-pub fn users_of_removed(registry: Registry, snapshot: &Snapshot, units: &[UnitClaims<'_>]) -> RemovalUsers {
-    let mut found = RemovalUsers::default();
+pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClaims<'_>]) -> UnitConflicts {
+    let mut found = UnitConflicts { notes: stale_read_notes(units), ..UnitConflicts::default() };
+    let blockers = &mut found.blockers;
+    block_repeated_values(registry, snapshot, units, blockers);
+    block_overlaps(registry, units, blockers);
+    block_repeated_adoptions(units, blockers);
     let removed: Vec<Removal<'_>> =
         units.iter().enumerate().flat_map(|(number, unit)| removals(number, unit)).collect();
-    if removed.is_empty() {
-        return found;
+    if !removed.is_empty() {
+        let live = live_users(registry, snapshot, units);
+        block_removals_in_use(units, (&removed, &live), blockers);
+        found.users = users_of_removed(&removed, &live);
     }
-    let users = live_users(registry, snapshot, units);
-    for removal in &removed {
+    block_lost_lookups(units, &mut found.blockers);
+    found
+}
+
+/// Returns who uses what the units delete.
+fn users_of_removed(removed: &[Removal<'_>], live: &LiveUsers<'_>) -> RemovalUsers {
+    let mut found = RemovalUsers::default();
+    for removal in removed {
         let unit = removal.claimant.0;
-        for user in users.get(&removal.key).into_iter().flatten().filter(|user| user.unit != unit) {
+        for user in live.get(&removal.key).into_iter().flatten().filter(|user| user.unit != unit) {
             let pairs = if user.is_held { &mut found.held } else { &mut found.attached };
             pairs.insert((unit, user.unit));
         }
@@ -296,18 +307,11 @@ fn awaited_steps(steps: &[Step]) -> Vec<bool> {
 /// Blocks the deletion of an object that another unit uses after its plan, and a replacement that deletes first an object
 /// that another unit uses until its own plan is applied.
 fn block_removals_in_use(
-    registry: Registry,
-    snapshot: &Snapshot,
     units: &[UnitClaims<'_>],
+    (removed, live): (&[Removal<'_>], &LiveUsers<'_>),
     blockers: &mut UnitBlockers,
 ) {
-    let all: Vec<Removal<'_>> =
-        units.iter().enumerate().flat_map(|(number, unit)| removals(number, unit)).collect();
-    if all.is_empty() {
-        return;
-    }
-    let live = live_users(registry, snapshot, units);
-    for removal in &all {
+    for removal in removed {
         let (number, address) = removal.claimant;
         // Each resource that uses the object counts once, with the reason that no order of the two applies removes.
         let mut users: BTreeMap<Claimant<'_>, RemovalUse> = BTreeMap::new();
@@ -396,8 +400,7 @@ fn block_lost_lookups(units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
 
 /// Returns notes for the units that read, through a lookup, an attribute that another unit changes: their plans have the value
 /// before that.
-#[must_use]
-pub fn stale_read_notes(units: &[UnitClaims<'_>]) -> BTreeMap<usize, Vec<PlanNote>> {
+fn stale_read_notes(units: &[UnitClaims<'_>]) -> BTreeMap<usize, Vec<PlanNote>> {
     type Reads<'a> = Vec<(Option<&'a Name>, Claimant<'a>)>;
     let mut reads: HashMap<&ObjectKey, Reads<'_>> = HashMap::new();
     for (number, unit) in units.iter().enumerate() {

@@ -199,11 +199,12 @@ pub(super) fn changes(step: &Step, attribute: &Name) -> bool {
     }
 }
 
-fn visit_texts(value: &Value, take: &mut impl FnMut(&str)) {
+/// Visits each text in a value, without the keys of maps: an id that it refers to is one of them.
+pub fn visit_texts(value: &Value, see: &mut dyn FnMut(&str)) {
     match value {
-        Value::Text(text) => take(text),
-        Value::List(items) => items.iter().for_each(|item| visit_texts(item, take)),
-        Value::Map(map) => map.values().for_each(|part| visit_texts(part, take)),
+        Value::Text(text) => see(text),
+        Value::List(items) => items.iter().for_each(|item| visit_texts(item, see)),
+        Value::Map(map) => map.values().for_each(|part| visit_texts(part, see)),
         _ => {}
     }
 }

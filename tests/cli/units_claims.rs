@@ -186,6 +186,15 @@ fn attached() -> Case {
     case
 }
 
+/// As `attached`; the VM is then removed, and the volume attached to the other one, in the files.
+fn moved_to_another_vm() -> Case {
+    let case = attached();
+    case.edit("net/stead.yaml", "  g: { name: gold, template: ubuntu-24.04, plan: std-1c-1g }\n", "");
+    case.edit("net/stead.yaml", "stack: net\n", "stack: net\nremoved: [{ from: vm.g, action: delete }]\n");
+    case.edit("app/stead.yaml", "name: gold", "name: hold");
+    case
+}
+
 #[test]
 fn a_destroy_keeps_what_a_protected_object_of_another_unit_is_attached_to() {
     let case = attached();
@@ -200,10 +209,7 @@ fn a_destroy_keeps_what_a_protected_object_of_another_unit_is_attached_to() {
 
 #[test]
 fn a_deletion_waits_for_the_unit_that_detaches_its_object() {
-    let case = attached();
-    case.edit("net/stead.yaml", "  g: { name: gold, template: ubuntu-24.04, plan: std-1c-1g }\n", "");
-    case.edit("net/stead.yaml", "stack: net\n", "stack: net\nremoved: [{ from: vm.g, action: delete }]\n");
-    case.edit("app/stead.yaml", "name: gold", "name: hold");
+    let case = moved_to_another_vm();
     let plan = case.ok("plan --all --output json").json();
     let fingerprint = plan["fingerprint"].as_str().unwrap();
     // The detachment fails, so the VM stays.
@@ -218,10 +224,7 @@ fn a_deletion_waits_for_the_unit_that_detaches_its_object() {
 
 #[test]
 fn a_unit_that_is_blocked_keeps_what_its_object_is_attached_to() {
-    let case = attached();
-    case.edit("net/stead.yaml", "  g: { name: gold, template: ubuntu-24.04, plan: std-1c-1g }\n", "");
-    case.edit("net/stead.yaml", "stack: net\n", "stack: net\nremoved: [{ from: vm.g, action: delete }]\n");
-    case.edit("app/stead.yaml", "name: gold", "name: hold");
+    let case = moved_to_another_vm();
     case.edit("app/stead.yaml", "name: w,", "name: w9,");
     let last = case.cloud().last();
     case.fails(4, "plan --all").says(&["holds_data", "app/default, which uses what this unit deletes"]);

@@ -123,11 +123,8 @@ fn a_replacement_reads_what_may_use_the_old_object_and_a_plan_without_one_does_n
     assert_eq!(lists("plan --all --stacks net"), 1);
 }
 
-#[test]
-fn a_change_of_what_another_unit_looks_up_is_a_conflict() {
-    let home = "stead: 1\nstack: home\nproject: { p: { name: alpha } }\n";
-    let eye = "stead: 1\nstack: eye\ndata: { project: { p: { name: alpha } } }\n\
-        vpc: { v: { name: v, cidr: 10.40.0.0/16, project: $data.project.p } }\n";
+/// Two stacks that are applied, of which the second looks up what the first has.
+fn looked_up(home: &str, eye: &str) -> Case {
     let case = Case::new()
         .file(".git/HEAD", "ref: refs/heads/main\n")
         .file("home/stead.yaml", home)
@@ -135,6 +132,15 @@ fn a_change_of_what_another_unit_looks_up_is_a_conflict() {
         .emulator();
     case.ok("-C home apply --yes");
     case.ok("-C eye apply --yes");
+    case
+}
+
+#[test]
+fn a_change_of_what_another_unit_looks_up_is_a_conflict() {
+    let home = "stead: 1\nstack: home\nproject: { p: { name: alpha } }\n";
+    let eye = "stead: 1\nstack: eye\ndata: { project: { p: { name: alpha } } }\n\
+        vpc: { v: { name: v, cidr: 10.40.0.0/16, project: $data.project.p } }\n";
+    let case = looked_up(home, eye);
     case.edit("home/stead.yaml", "name: alpha", "name: beta");
     case.fails(4, "plan --all").says(&[
         "unit_conflict",
@@ -156,13 +162,7 @@ fn a_change_of_what_a_lookup_of_another_unit_reads_is_noted() {
     let home = "stead: 1\nstack: home\nvolume: { v: { name: vol, size: 10 } }\n";
     let eye = "stead: 1\nstack: eye\ndata: { volume: { v: { name: vol } } }\n\
         project: { p: { name: alpha, description: \"${data.volume.v.size} GB\" } }\n";
-    let case = Case::new()
-        .file(".git/HEAD", "ref: refs/heads/main\n")
-        .file("home/stead.yaml", home)
-        .file("eye/stead.yaml", eye)
-        .emulator();
-    case.ok("-C home apply --yes");
-    case.ok("-C eye apply --yes");
+    let case = looked_up(home, eye);
     case.edit("home/stead.yaml", "size: 10", "size: 20");
     let plan = case.ok("plan --all");
     plan.says(&["data.volume.v finds volume.v of home/default", "which changes its size"]);

@@ -80,9 +80,10 @@ fn a_repeated_apply_of_a_review_says_that_it_is_done_while_nothing_changed() {
     case.write("home/stead.yaml", home("one"));
     case.ok("apply --all --yes");
     case.ok("plan --all --exit-code");
+    let last = case.cloud().last();
     let later = case.ok(&again);
     later.says(&["Applied already", "applied by another run: 1 unit of the review."]);
-    assert_eq!(case.cloud().mutations_since(case.cloud().last()), Vec::<String>::new());
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
 }
 
 #[test]

@@ -304,11 +304,7 @@ pub(in crate::cli) fn plan_details(
         objects: Some(world.snapshot.objects.len()),
         read_in: Some(clock.elapsed().saturating_sub(start)),
         last_applied: ledger.last_applied,
-        begun: ledger
-            .history
-            .back()
-            .filter(|run| run.end.as_ref().is_none_or(|end| !end.complete))
-            .map(|run| run.at),
+        begun: ledger.history.back().filter(|run| !run.is_complete()).map(|run| run.at),
         now: Some(clock.now()),
         saved: false,
     }

@@ -53,7 +53,7 @@ pub(in crate::cli) async fn add_key_notes(
 
 /// Returns the reason beside the next command, an apply of these plans: empty if the key that made them may do what they need.
 pub(in crate::cli) fn apply_condition<'p>(mut plans: impl Iterator<Item = &'p Plan>) -> &'static str {
-    let lacks = |plan: &Plan| plan.notes.iter().any(|note| note.code == NoteCode::MissingRight);
+    let lacks = |plan: &Plan| plan.has_note(NoteCode::MissingRight);
     if plans.any(lacks) { "with a key that has the missing right" } else { "" }
 }
 

@@ -25,9 +25,7 @@ use crate::plan::model::transfers::StackMove;
 use crate::report::text::phrases::count_noun;
 use crate::workspace::blocking::{find_blocked, users_in_order};
 use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
-use crate::workspace::conflicts::{
-    RemovalUsers, UnitClaims, find_conflicts, stale_read_notes, users_of_removed,
-};
+use crate::workspace::conflicts::{RemovalUsers, UnitClaims, find_conflicts};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
 use crate::workspace::outside_readers::{
@@ -131,14 +129,15 @@ fn add_conflicts(
                 reads: &planned.reads,
             })
             .collect();
-        let blockers = find_conflicts(REGISTRY, snapshot, &claims);
-        let stale = stale_read_notes(&claims).into_iter();
-        notes.extend(stale.map(|(position, notes)| (of_account[position].0, notes)));
-        let removed = users_of_removed(REGISTRY, snapshot, &claims);
-        let number = |(unit, user): (usize, usize)| (of_account[unit].0, of_account[user].0);
-        users.held.extend(removed.held.into_iter().map(number));
-        users.attached.extend(removed.attached.into_iter().map(number));
-        found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
+        let conflicts = find_conflicts(REGISTRY, snapshot, &claims);
+        let number = |position: usize| of_account[position].0;
+        let pair = |(unit, user): (usize, usize)| (number(unit), number(user));
+        users.held.extend(conflicts.users.held.into_iter().map(pair));
+        users.attached.extend(conflicts.users.attached.into_iter().map(pair));
+        notes.extend(conflicts.notes.into_iter().map(|(position, notes)| (number(position), notes)));
+        found.extend(
+            conflicts.blockers.into_iter().map(|(position, blockers)| (number(position), blockers)),
+        );
     }
     for (number, notes) in notes {
         if let Some(Ok(planned)) = units.get_mut(&number) {

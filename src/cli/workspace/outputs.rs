@@ -19,6 +19,7 @@ use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
 use crate::workspace::conflicts::UsedObjects;
+use crate::workspace::outside_readers::visit_texts;
 use crate::workspace::unit::UpstreamUnit;
 
 /// What a unit reads of its upstream units.
@@ -166,14 +167,11 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>, written: &Stack) -> UsedObje
         for (name, setting) in &resource.attributes {
             let Some(attribute) = resource.kind.attribute(name) else { continue };
             let Some(kind) = attribute.ty.referenced_kind() else { continue };
-            let values = setting.expression.known_value().into_iter().flat_map(|value| match value {
-                Value::List(items) => items.iter().collect::<Vec<_>>(),
-                value => vec![value],
-            });
-            for id in values.filter_map(Value::as_text) {
+            let Some(ids) = setting.expression.known_value() else { continue };
+            visit_texts(ids, &mut |id| {
                 let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
                 found.used.entry(key).or_insert_with(|| resource.address.clone());
-            }
+            });
         }
     }
     let settings = written.resources.values().flat_map(|resource| resource.attributes.values());

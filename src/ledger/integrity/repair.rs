@@ -28,7 +28,7 @@ use crate::model::address::Address;
 /// A prepared repair, which holds the ledger's lock.
 pub struct PreparedRepair {
     folder: DirHandle,
-    /// Never read.
+    /// Held as long as this exists; never read.
     _lock: FileLock,
     ledger: Ledger,
     head: ChainHead,

@@ -257,13 +257,13 @@ impl Ledger {
     /// Returns the last run whose steps all succeeded; `None` if none is kept.
     #[must_use]
     pub fn last_complete_run(&self) -> Option<&Run> {
-        self.history.iter().rev().find(|run| is_complete(run))
+        self.history.iter().rev().find(|run| run.is_complete())
     }
 
     /// Returns whether its objects may depend on the outputs of a unit: the last complete run, or one after it, read them.
     #[must_use]
     pub fn may_depend_on(&self, unit: &str) -> bool {
-        let first = self.history.iter().rposition(is_complete).unwrap_or_default();
+        let first = self.history.iter().rposition(Run::is_complete).unwrap_or_default();
         self.history.iter().skip(first).any(|run| run.origin.upstream.iter().any(|name| name == unit))
     }
 
@@ -381,7 +381,4 @@ impl Ledger {
             Err(AgeFileError::Fingerprint)
         }
     }
-}
-fn is_complete(run: &Run) -> bool {
-    run.end.as_ref().is_some_and(|end| end.complete)
 }

@@ -52,6 +52,14 @@ pub struct Run {
     pub policies: Vec<PolicyRun>,
 }
 
+impl Run {
+    /// Returns whether the run ended, and every step succeeded.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.complete)
+    }
+}
+
 /// The source of a run's plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOrigin {

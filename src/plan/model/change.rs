@@ -225,10 +225,16 @@ impl Plan {
         no.map(|ruling| &ruling.name).collect()
     }
 
+    /// Returns whether the plan has a note of a category.
+    #[must_use]
+    pub fn has_note(&self, code: NoteCode) -> bool {
+        self.notes.iter().any(|note| note.code == code)
+    }
+
     /// Returns whether the service does not keep a value that the configuration declares.
     #[must_use]
     pub fn has_values_not_kept(&self) -> bool {
-        self.notes.iter().any(|note| note.code == NoteCode::NotKept)
+        self.has_note(NoteCode::NotKept)
     }
 
     /// Returns whether a policy denies the plan although these policies are overridden. Nothing overrides a mandatory one.

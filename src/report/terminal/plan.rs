@@ -156,7 +156,7 @@ fn plan_headline(plan: &Plan, facts: &PlanContext, style: TextStyle) -> TextLine
     if !config.is_empty() {
         said.push(format!("config {config}"));
     }
-    let is_locked = plan.notes.iter().any(|note| note.code == NoteCode::LockHeld);
+    let is_locked = plan.has_note(NoteCode::LockHeld);
     match (facts.saved, facts.now, facts.last_applied) {
         (false, Some(_), _) if is_locked => said.push("its ledger is locked".to_owned()),
         (true, Some(now), _) => said.push(format!("planned {}", phrases::format_age(base.made_at, now))),

@@ -8,6 +8,7 @@ use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Registry, RuleCheck};
 use crate::model::values::value::Value;
+use crate::workspace::outside_readers::visit_texts;
 
 /// A live object that uses another.
 #[derive(Debug, Clone, Copy)]
@@ -67,8 +68,9 @@ pub(super) fn live_users<'a>(
                 continue;
             }
             for (key, object) in objects_of_kind(snapshot, kind.name) {
-                let ids = object.attributes.get(attribute.name).into_iter().flat_map(texts);
-                ids.for_each(|id| add(top_level(of, id), key, Some(attribute.name), false));
+                if let Some(ids) = object.attributes.get(attribute.name) {
+                    visit_texts(ids, &mut |id| add(top_level(of, id), key, Some(attribute.name), false));
+                }
             }
         }
     }
@@ -85,14 +87,6 @@ fn owners<'a>(units: &[UnitClaims<'a>]) -> HashMap<ObjectKey, Claimant<'a>> {
         }
     }
     owners
-}
-
-/// Returns a text, or the texts of a list.
-fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
-    match value {
-        Value::List(items) => Box::new(items.iter().filter_map(Value::as_text)),
-        value => Box::new(value.as_text().into_iter()),
-    }
 }
 
 fn objects_of_kind<'a>(

@@ -168,7 +168,7 @@ async fn add_unit_ledger(
     let has_intents = |ledger: Option<&Ledger>| ledger.is_some_and(|ledger| !ledger.intents.is_empty());
     if let Some(Ok(unit)) = planned.units.get(&number) {
         owned.add_ledger(Some(&unit.ledger));
-        let is_locked = unit.plan.notes.iter().any(|note| note.code == NoteCode::LockHeld);
+        let is_locked = unit.plan.has_note(NoteCode::LockHeld);
         Ok(is_locked || has_intents(Some(&unit.ledger)))
     } else if let Some(ledger) = planned.others.get(&number) {
         owned.add_ledger(ledger.as_ref());
@@ -248,7 +248,7 @@ pub(super) fn unapplied_reason(one: &WorkspaceUnit, unit: &PlannedUnit) -> Optio
         let is_new = !stack.resources.is_empty() && unit.ledger.owns_nothing();
         return is_new.then_some(UnappliedReason::NeverApplied);
     };
-    if !last.end.as_ref().is_some_and(|end| end.complete) {
+    if !last.is_complete() {
         return Some(UnappliedReason::Incomplete);
     }
     let is_other = last.origin.config.as_deref().is_some_and(|config| config != stack.digest);

@@ -43,7 +43,7 @@ const RESERVED_BYTES: u64 = 512 * 1024;
 #[derive(Debug)]
 pub struct FileStore {
     directory: DirHandle,
-    /// Never read.
+    /// Held as long as this exists; never read.
     lock: Arc<FileLock>,
     state: RefCell<FileStoreState>,
 }
