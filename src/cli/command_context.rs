@@ -95,6 +95,7 @@ impl CommandContext {
             help: &failure.help,
             rejected: failure.rejected.as_deref().map(|all| (&*all.diagnostics, &all.sources)),
             exit: failure.exit.code(),
+            differences: &failure.differences,
         };
         // A program that reads standard output gets a document for a failure, too.
         if ui.ndjson {
@@ -218,7 +219,7 @@ impl CommandContext {
             targets: scope.targets.iter().cloned().collect(),
             excluded: scope.exclude.iter().cloned().collect(),
             replace: scope.replace.iter().map(|approval| approval.address.clone()).collect(),
-            delete_data: scope.delete_data.iter().cloned().collect(),
+            delete_data: scope.delete_data.iter().map(|approval| approval.address.clone()).collect(),
             adopt: scope.adopt.iter().filter_map(|(to, id)| Some((to.clone(), id.clone()?))).collect(),
             // `--adopt` without an id takes back a forgotten object; the ledger knows its id.
             taken_back: scope

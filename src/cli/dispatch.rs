@@ -134,7 +134,13 @@ fn for_programs(message: &str, variables: &EnvVariables) {
             None => {}
         }
     }
-    let ended = json::CommandFailure { message, help: &[], rejected: None, exit: Exit::Usage.code() };
+    let ended = json::CommandFailure {
+        message,
+        help: &[],
+        rejected: None,
+        exit: Exit::Usage.code(),
+        differences: &[],
+    };
     // A closed pipe is not an error.
     let _ = match form.as_deref() {
         Some("json") => write!(std::io::stdout(), "{}", ended.document()),

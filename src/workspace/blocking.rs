@@ -25,19 +25,30 @@ pub fn find_blocked(
         waiting.entry(*user).or_default().push(*unit);
     }
     let mut found: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    let mut seen = blocked.clone();
+    // The unit by which each was reached first; `None` for those that are blocked by themselves.
+    let mut reached_by: BTreeMap<usize, Option<usize>> = blocked.iter().map(|unit| (*unit, None)).collect();
     let mut queue: VecDeque<usize> = blocked.iter().copied().collect();
     while let Some(cause) = queue.pop_front() {
         let dependents = edges[cause].iter().chain(waiting.get(&cause).into_iter().flatten());
         // A unit outside of the plan does not change, so nothing waits for it.
         for unit in dependents.filter(|unit| units.contains(unit)) {
-            found.entry(*unit).or_default().insert(cause);
-            if seen.insert(*unit) {
-                queue.push_back(*unit);
+            if is_blocked_through(&reached_by, cause, *unit) {
+                continue;
             }
+            found.entry(*unit).or_default().insert(cause);
+            reached_by.entry(*unit).or_insert_with(|| {
+                queue.push_back(*unit);
+                Some(cause)
+            });
         }
     }
     found
+}
+
+/// Returns whether a unit was reached through another: that one would be told to wait for what waits for it.
+fn is_blocked_through(reached_by: &BTreeMap<usize, Option<usize>>, unit: usize, other: usize) -> bool {
+    let before = |unit: &usize| reached_by.get(unit).copied().flatten();
+    std::iter::successors(Some(unit), before).any(|unit| unit == other)
 }
 
 /// Returns the pairs of users that the order of an apply, or of a destroy, keeps: all whose use the service protects, and of the
@@ -129,6 +140,19 @@ mod tests {
     fn units_outside_of_the_plan_block_nothing() {
         let units = [0, 2, 3].into();
         assert!(find_blocked(&chain(), &units, &[0].into(), &BTreeSet::new(), false).is_empty());
+    }
+
+    #[test]
+    fn two_units_are_not_blocked_by_each_other() {
+        // Unit 0 deletes what its reader uses, and is blocked by itself.
+        let users = [(0, 1)].into();
+        let found = find_blocked(&chain(), &ALL.into(), &[0].into(), &users, false);
+        assert_eq!(found, [(1, [0].into()), (2, [1].into())].into());
+        // The other way round, and through a unit between them.
+        let found = find_blocked(&chain(), &ALL.into(), &[1].into(), &users, false);
+        assert_eq!(found, [(0, [1].into()), (2, [1].into())].into());
+        let found = find_blocked(&chain(), &ALL.into(), &[0].into(), &[(0, 2)].into(), false);
+        assert_eq!(found, [(1, [0].into()), (2, [1].into())].into());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! units of a conflict, so that nothing is sent.
 
 mod live_users;
+pub mod lookups;
+pub mod outside_readers;
 pub mod transfer_claims;
 mod unit_claims;
 
@@ -12,9 +14,11 @@ use foldhash::{HashMap, HashMapExt};
 use ipnet::Ipv4Net;
 
 use self::live_users::{LiveUsers, live_users};
-use self::unit_claims::{Claimant, RemovalUse, add_pair, equal_sides};
+use self::lookups::{
+    BrokenLookup, LookupLoss, PlannedSteps, UnitLookup, find_broken_lookups, planned_attribute,
+};
+use self::unit_claims::{Claimant, RemovalUse, add_pair, add_pair_with_help, equal_sides};
 pub use self::unit_claims::{UnitBlockers, UnitClaims, UsedObjects};
-use super::outside_readers::changes;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
@@ -62,7 +66,7 @@ pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClai
         block_removals_in_use(units, (&removed, &live), blockers);
         found.users = users_of_removed(&removed, &live);
     }
-    block_lost_lookups(units, &mut found.blockers);
+    block_broken_lookups(snapshot, units, &mut found.blockers);
     found
 }
 
@@ -77,20 +81,6 @@ fn users_of_removed(removed: &[Removal<'_>], live: &LiveUsers<'_>) -> RemovalUse
         }
     }
     found
-}
-
-/// Returns the value of an attribute that a step sets; `None` if it does not set it, or the value is not known.
-fn planned_attribute<'a>(step: &'a Step, name: &str) -> Option<&'a Value> {
-    match &step.operation {
-        Operation::Create { desired, remember, .. } if !remember.let_go => {
-            desired.get(name).and_then(|expression| expression.known_value())
-        }
-        Operation::Update { calls, .. } => {
-            let changed = calls.iter().find_map(|call| call.attributes.get(name));
-            changed.and_then(|(_, after)| after.known_value())
-        }
-        _ => None,
-    }
 }
 
 /// Returns where the values of a step's object must be unique: the account, a project or a parent. `None` where that does
@@ -368,33 +358,43 @@ fn block_read_outputs(
     }
 }
 
-/// Blocks the change of an attribute by which another unit looks the object up: its next plan would not find it.
-fn block_lost_lookups(units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
-    let mut lookups: HashMap<&ObjectKey, Vec<(&Name, Claimant<'_>)>> = HashMap::new();
-    for (number, unit) in units.iter().enumerate() {
-        for ((key, attribute), lookup) in &unit.uses.lookups {
-            lookups.entry(key).or_default().push((attribute, (number, lookup)));
-        }
-    }
-    let steps = units.iter().enumerate().flat_map(|(number, unit)| {
-        unit.plan.steps.iter().map(move |step| (number, step)).filter(|_| !lookups.is_empty())
-    });
-    for (number, step) in steps {
-        let Operation::Update { object: Some(key), .. } = &step.operation else { continue };
-        for (attribute, user) in lookups.get(key).into_iter().flatten() {
-            if user.0 == number || !changes(step, attribute) {
-                continue;
-            }
-            let (own, lookup, reader) = (&step.address, user.1, units[user.0].name);
-            let texts = [
-                format!("{own} would have another {attribute}, by which {lookup} of {reader} finds it."),
+/// Blocks the change of an attribute by which another unit looks an object up, and a second object that its lookup would find:
+/// its next plan would fail.
+fn block_broken_lookups(snapshot: &Snapshot, units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
+    let numbered = || units.iter().enumerate();
+    let lookups: Vec<(usize, &UnitLookup)> = numbered()
+        .flat_map(|(number, unit)| unit.uses.lookups.iter().map(move |lookup| (number, lookup)))
+        .collect();
+    let plans = numbered().map(|(unit, one)| PlannedSteps { unit, plan: one.plan, ledger: one.ledger });
+    for BrokenLookup { reader: (reader, lookup), owner, loss } in
+        find_broken_lookups(&lookups, plans, snapshot)
+    {
+        let (own, name, lookup) = (owner.1, units[reader].name, &lookup.address);
+        let texts = match loss {
+            // What still uses a deleted object is compared with all uses of it.
+            LookupLoss::Deleted => continue,
+            LookupLoss::Changed(attribute) => [
+                format!("{own} would have another {attribute}, by which {lookup} of {name} finds it."),
                 format!(
                     "{lookup} finds {own} of {} by its {attribute}, which would change.",
-                    units[number].name
+                    units[owner.0].name
                 ),
-            ];
-            add_pair(units, ((number, own), *user), texts, blockers);
-        }
+            ],
+            LookupLoss::Repeated(attributes) => [
+                format!(
+                    "{own} would have the {attributes} by which {lookup} of {name} finds another object."
+                ),
+                format!(
+                    "{lookup} would find a second object: {own} of {} would have the same {attributes}.",
+                    units[owner.0].name
+                ),
+            ],
+        };
+        let (owner_name, reader_name) = (units[owner.0].name, units[reader].name);
+        let help = format!(
+            "Change one of the two: {owner_name} or {reader_name}. Or apply --stacks {owner_name} --force-readers {reader_name}, and change the lookup after that."
+        );
+        add_pair_with_help(units, (owner, (reader, lookup)), (texts, &help), blockers);
     }
 }
 

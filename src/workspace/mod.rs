@@ -14,7 +14,6 @@ pub mod deletion_limit;
 pub mod fit;
 pub mod graph;
 pub mod output_changes;
-pub mod outside_readers;
 pub mod removed;
 pub mod run_tasks;
 pub mod schedule;

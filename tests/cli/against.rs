@@ -244,3 +244,73 @@ fn another_secret_is_no_change_of_a_live_object() {
     shown.says(&["env_vars.S", "the configuration changed"]);
     assert!(!shown.all().contains("live object"), "{}", shown.all());
 }
+
+#[test]
+fn the_document_of_a_refusal_has_the_differences() {
+    let case = applied();
+    case.edit("stead.yaml", "description: one", "description: two");
+    case.ok("plan -o old.plan --report md=reviewed.md");
+    let reviewed = fingerprint(&case);
+    case.edit("stead.yaml", "description: two", "description: three");
+    for against in ["old.plan", "reviewed.md"] {
+        let apply = format!("apply --expect {reviewed} --against {against} --output");
+        let refused = case.fails(5, &format!("{apply} json")).json();
+        let [difference] = refused["differences"].as_array().unwrap().as_slice() else {
+            panic!("{refused:#}")
+        };
+        assert_eq!(difference["unit"], "review/default");
+        assert_eq!(difference["resources"][0]["address"], "project.home", "{refused:#}");
+        let events = case.fails(5, &format!("{apply} ndjson")).stdout;
+        let last: serde_json::Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+        assert_eq!(last["differences"], refused["differences"]);
+    }
+    let refused = case.fails(5, "apply old.plan --output json").json();
+    assert!(refused["differences"].is_null(), "another configuration is known without a plan: {refused:#}");
+}
+
+#[test]
+fn a_comment_names_a_policy_that_denies_only_one_of_the_plans() {
+    let case = applied();
+    case.edit("stead.yaml", "description: one", "description: two");
+    let reviewed = fingerprint(&case);
+    case.ok("plan --report md=reviewed.md");
+    case.edit(
+        "stead.yaml",
+        "vpc:",
+        "policy: { few: { deny: \"${plan.update > 0}\", message: No. } }\nvpc:",
+    );
+    let refused = case.fails(4, &format!("apply --expect {reviewed} --against reviewed.md"));
+    refused.says(&["policy few: it denies only one of the plans"]);
+    case.fails(4, "plan -o denied.plan");
+    // A damaged comment is not one without digests.
+    let comment = fs::read_to_string(case.path("reviewed.md")).unwrap();
+    case.write("bad.md", comment.replace("stead-digests:", "stead-digests:AA"));
+    case.fails(1, &format!("apply --expect {reviewed} --against bad.md"))
+        .says(&["bad.md is a comment whose digests are damaged"]);
+}
+
+#[test]
+fn the_document_of_two_sets_has_each_unit() {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", "stead: 1\nstack: a\nvpc: { v: { name: one, cidr: 10.1.0.0/16 } }\n")
+        .file("b/stead.yaml", "stead: 1\nstack: b\nvpc: { v: { name: two, cidr: 10.2.0.0/16 } }\n")
+        .emulator();
+    case.ok("plan --all -o old");
+    case.edit("a/stead.yaml", "name: one", "name: uno");
+    case.ok("-C b apply --yes");
+    case.write("c/stead.yaml", "stead: 1\nstack: c\nvpc: { v: { name: three, cidr: 10.3.0.0/16 } }\n");
+    case.ok("plan --all -o new");
+    let document = case.ok("show new --against old --output json").json();
+    assert_eq!(document["same"], false, "{document:#}");
+    assert_eq!(document["units"][0]["unit"], "a/default");
+    assert_eq!(document["units"][0]["resources"][0]["parts"][0]["part"], "name (planned)", "{document:#}");
+    assert_eq!(document["not_reviewed"], serde_json::json!(["c/default"]));
+    assert_eq!(document["nothing_to_do"], serde_json::json!(["b/default"]));
+    case.ok("show new --against old --report json=difference.json");
+    let written = fs::read_to_string(case.path("difference.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), document);
+    case.fails(64, "show new --against old --report md=x.md").says(&["there is json"]);
+    assert_eq!(case.ok("show new --against new --output json").json()["same"], true);
+    case.ok("show new --against old").says(&["was not reviewed", "has nothing to do now"]);
+}

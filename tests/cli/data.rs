@@ -132,7 +132,8 @@ fn an_approval_of_a_block_covers_its_instances() {
     case.fails(64, "apply --yes --allow-deletes --delete-data volume.data.c")
         .says(&["no resource volume.data.c"]);
     // Another block's approval covers nothing of this one, although its name begins with the same letters.
-    case.fails(4, "apply --yes --allow-deletes --delete-data volume.other").says(&["volume.data.a"]);
+    case.fails(4, "apply --yes --allow-deletes --delete-data volume.other")
+        .says(&["volume.data.a", "volume.other is not deleted: --delete-data only approves"]);
     case.ok("apply --yes --allow-deletes --delete-data volume.data")
         .says(&["Applied: 2 done", "Deleted objects with their data: volume.data.a, volume.data.b"]);
     assert_eq!(names(&case, "/api/v1/volumes").len(), 1);

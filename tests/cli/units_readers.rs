@@ -147,14 +147,65 @@ fn a_change_of_what_another_unit_looks_up_is_a_conflict() {
         "data.project.p finds project.p of home/default by its name, which",
         "project.p would have another name, by which data.project.p of",
     ]);
-    case.fails(4, "plan --all --stacks home")
-        .says(&["outside_reader", "data.project.p of eye/default, which is not selected, finds"]);
+    let run = case.fails(4, "plan --all --stacks home");
+    run.says(&["outside_reader", "data.project.p of eye/default, which is not selected, finds project.p"]);
+    // To select the other unit would be a conflict, so it is no remedy.
+    run.says(&["Change or remove data.project.p in eye/default first."]);
+    run.says(&["until its lookup is changed: --force-readers eye/default."]);
+    assert!(!run.all().contains("Apply it, too"), "{}", run.all());
+    case.fails(4, "plan --all").says(&[
+        "Or apply --stacks",
+        "home/default --force-readers eye/default, and change the lookup after that.",
+    ]);
     case.ok("plan --all --stacks home --force-readers eye/default");
     // A change of what it neither looks for nor reads is none.
     case.edit("home/stead.yaml", "name: beta", "name: alpha, description: x");
     let plan = case.ok("plan --all");
     plan.says(&["project.p"]);
     assert!(!plan.all().contains("data.project.p"), "{}", plan.all());
+}
+
+#[test]
+fn a_second_object_for_a_lookup_of_another_unit_is_a_conflict() {
+    let home = "stead: 1\nstack: home\nvolume: { v: { name: vol, size: 10 } }\n";
+    let eye = "stead: 1\nstack: eye\ndata: { volume: { v: { size: 10 } } }\n\
+        project: { p: { name: alpha, description: $data.volume.v.name } }\n";
+    let case = looked_up(home, eye);
+    let new = "stead: 1\nstack: new\nvolume: { w: { name: w, size: 10 }, x: { name: x, size: 5 } }\n";
+    case.write("new/stead.yaml", new);
+    let run = case.fails(4, "plan --all");
+    run.says(&["unit_conflict", "volume.w would have the size by which data.volume.v of eye/default"]);
+    run.says(&["unit_conflict", "data.volume.v would find a second object: volume.w of new/default"]);
+    case.fails(4, "plan --all --stacks new")
+        .says(&["outside_reader", "data.volume.v of eye/default, which is not selected, finds another"]);
+    // A lookup by more than the size does not find it, and an update makes one, too.
+    case.edit("eye/stead.yaml", "{ size: 10 }", "{ name: vol, size: 10 }");
+    case.ok("plan --all");
+    case.edit("eye/stead.yaml", "{ name: vol, size: 10 }", "{ size: 10 }");
+    case.edit("new/stead.yaml", "w: { name: w, size: 10 }, ", "");
+    case.ok("-C new apply --yes");
+    case.edit("new/stead.yaml", "size: 5", "size: 10");
+    case.fails(4, "plan --all").says(&["volume.x would have the size by which"]);
+    // What a stack declares itself, it does not look up.
+    case.write("eye/stead.yaml", format!("{eye}volume: {{ own: {{ name: own, size: 10 }} }}\n"));
+    case.fails(1, "-C eye plan")
+        .says(&["a lookup would find several objects", "and volume.own of this stack has the"]);
+}
+
+/// The name of an object says nothing of the objects in another account.
+#[test]
+fn a_lookup_in_another_account_is_not_broken() {
+    let home = "stead: 1\nstack: home\nproject: { p: { name: alpha } }\n";
+    let eye = "stead: 1\nstack: eye\ndata: { project: { p: { name: alpha } } }\n\
+        vpc: { v: { name: v, cidr: 10.40.0.0/16, project: $data.project.p } }\n";
+    let case = looked_up(home, eye);
+    case.edit("home/stead.yaml", "name: alpha", "name: beta");
+    case.fails(4, "plan --all --stacks home").says(&["outside_reader"]);
+    case.write(
+        ".config/stead/settings.toml",
+        "[profiles.other]\nkey_command = [\"false\"]\n[[units]]\nmatch = \"eye/default\"\nprofile = \"other\"\n",
+    );
+    case.ok("plan --all --stacks home");
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn a_flag_of_one_stack_is_refused_with_the_command_that_takes_it() {
             "plan --all --destroy --exclude volume.data",
             "stead -C DIRECTORY plan --destroy --exclude volume.data",
         ),
-        ("apply --all --delete-data volume.data", "stead -C DIRECTORY apply --delete-data volume.data"),
+        ("apply --all --exclude volume.data", "stead -C DIRECTORY apply --exclude volume.data"),
     ] {
         case.fails(64, command).says(&[remedy, "add -e ENVIRONMENT"]);
         let works = remedy.strip_prefix("stead ").unwrap().replace("DIRECTORY", "a -e dev");
@@ -242,4 +242,28 @@ fn a_directory_without_a_set_of_plans_says_what_it_is_and_how_a_set_is_made() {
         }
     }
     case.fails(1, "apply nowhere").says(&["there is no file nowhere", "stead plan --all -o DIRECTORY"]);
+}
+
+#[test]
+fn the_deletion_of_data_is_approved_with_the_name_of_its_unit() {
+    let case = repository().emulator();
+    apply(&case);
+    let before = case.cloud().list("/api/v1/volumes").len();
+    case.edit("a/stead.yaml", "data: {", "other: {");
+    let run = case.fails(4, "plan --all -e dev");
+    run.says(&["holds_data", "--delete-data a/dev:volume.data."]);
+    case.fails(64, "plan --all --delete-data volume.data")
+        .says(&["--delete-data STACK/ENVIRONMENT:volume.data"]);
+    case.fails(64, "plan --all --delete-data a/dve:volume.data").says(&["Did you mean `a/dev`?"]);
+    case.fails(64, "-C a -e dev plan --delete-data a/dev:volume.data").says(&["which needs --all"]);
+    let flag = "--delete-data a/dev:volume.data";
+    let plan = case.ok(&format!("plan --all -e dev {flag}"));
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    assert!(next.contains(flag), "{next}");
+    // A saved set has the approval.
+    case.ok(&format!("plan --all -e dev {flag} -o set"));
+    case.fails(5, &next.replace(&format!(" {flag}"), ""));
+    case.ok("apply set").says(&["applied"]);
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), before);
+    case.ok("plan --all -e dev --exit-code");
 }

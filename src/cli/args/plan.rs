@@ -7,10 +7,8 @@ use clap::Args;
 
 use super::global_flags::quote_shell_word;
 use super::report::PlanReportArgs;
-use super::values::{parse_address, parse_adoption, parse_duration, parse_module_or_resource};
-use super::workspace::{
-    DeletionApproval, ReplacementApproval, parse_deletion_approval, parse_replacement_approval,
-};
+use super::values::{parse_adoption, parse_duration, parse_module_or_resource};
+use super::workspace::{DeletionApproval, LossApproval, parse_deletion_approval, parse_loss_approval};
 use crate::apply::context::DEFAULT_CONCURRENCY;
 use crate::model::address::{Address, Name};
 use crate::workspace::unit::UnitName;
@@ -29,11 +27,12 @@ pub struct PlanScopeArgs {
     pub adopt: Vec<(Address, Option<Name>)>,
     /// Allow replacing this object that holds data by an empty one, or all instances of this block; with --all, name its
     /// unit, too: shop/prod:vm.web; repeatable
-    #[arg(long, value_name = "[UNIT:]ADDRESS", value_parser = parse_replacement_approval)]
-    pub replace: Vec<ReplacementApproval>,
-    /// Allow deleting this object, or all instances of this block, with its data, when no block declares it anymore; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
-    pub delete_data: Vec<Address>,
+    #[arg(long, value_name = "[UNIT:]ADDRESS", value_parser = parse_loss_approval)]
+    pub replace: Vec<LossApproval>,
+    /// Allow deleting this object, or all instances of this block, with its data, when no block declares it anymore; with
+    /// --all, name its unit, too; repeatable
+    #[arg(long, value_name = "[UNIT:]ADDRESS", value_parser = parse_loss_approval)]
+    pub delete_data: Vec<LossApproval>,
     /// Allow this secret to overwrite the content of its sink, `vars.NAME` or a resource; repeatable
     #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
     pub overwrite_secrets: Vec<Name>,
@@ -56,12 +55,23 @@ impl PlanScopeArgs {
             let id = id.as_ref().map(|id| format!("={id}")).unwrap_or_default();
             add("--adopt", &format!("{address}{id}"));
         }
-        self.replace.iter().for_each(|approval| add("--replace", &approval.format_value()));
-        self.delete_data.iter().for_each(|address| add("--delete-data", address.as_str()));
         self.overwrite_secrets.iter().for_each(|name| add("--overwrite-secret", name));
         flags.extend(self.locked.then(|| "--locked".to_owned()));
-        flags.extend(self.allow_deletes.iter().map(DeletionApproval::format_flag));
+        flags.extend(self.format_approvals());
         flags
+    }
+
+    /// Returns the flags that approve what else blocks the plans, also of many units.
+    pub(in crate::cli) fn format_approvals(&self) -> Vec<String> {
+        let losses = |name: &'static str, approvals: &'_ [LossApproval]| {
+            let flag = |one: &LossApproval| format!("{name} {}", quote_shell_word(&one.format_value()));
+            approvals.iter().map(flag).collect::<Vec<_>>()
+        };
+        let deletions = self.allow_deletes.iter().map(DeletionApproval::format_flag);
+        deletions
+            .chain(losses("--replace", &self.replace))
+            .chain(losses("--delete-data", &self.delete_data))
+            .collect()
     }
 
     /// Returns the command that applies a plan with this scope, without global flags: without its flags it would be another

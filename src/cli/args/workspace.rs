@@ -1,5 +1,7 @@
 //! Flags of commands that can work on all stacks of a repository.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::Args;
 
 use super::global_flags::quote_shell_word;
@@ -64,20 +66,18 @@ pub struct ReaderArgs {
     pub force_readers: Vec<UnitName>,
 }
 
-/// Returns the flags that select units and approve what else blocks them, as the user would type them.
+/// Returns the flags that select units and approve what else blocks them, as the user would type them. `approvals` are flags
+/// of the plans of these units.
 pub(in crate::cli) fn format_unit_flags(
     units: &UnitArgs,
     removals: &[UnitName],
-    (deletions, replacements): (&[DeletionApproval], &[ReplacementApproval]),
+    approvals: &[String],
     readers: &[UnitName],
 ) -> String {
     let removals = removals.iter().map(|unit| format!(" --remove {unit}"));
-    let replacements = replacements
-        .iter()
-        .map(|approval| format!(" --replace {}", quote_shell_word(&approval.format_value())));
-    let deletions = deletions.iter().map(|approval| format!(" {}", approval.format_flag()));
+    let approvals = approvals.iter().map(|flag| format!(" {flag}"));
     let readers = readers.iter().map(|unit| format!(" --force-readers {unit}"));
-    units.format_flags() + &removals.chain(deletions).chain(replacements).chain(readers).collect::<String>()
+    units.format_flags() + &removals.chain(approvals).chain(readers).collect::<String>()
 }
 
 /// What `--allow-deletes` approves.
@@ -99,16 +99,27 @@ impl DeletionApproval {
     }
 }
 
-/// An object with data whose replacement is approved: of the stack that is planned, or of one of many units.
+/// An object with data whose replacement or deletion is approved: of the stack that is planned, or of one of many units.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplacementApproval {
+pub struct LossApproval {
     /// The unit; `None` for the stack that is planned alone.
     pub unit: Option<UnitName>,
     /// The object, or the block of several ones.
     pub address: Address,
 }
 
-impl ReplacementApproval {
+impl LossApproval {
+    /// Returns the addresses of the approvals that name a unit, by unit.
+    pub(in crate::cli) fn by_unit(approvals: &[Self]) -> BTreeMap<UnitName, BTreeSet<Address>> {
+        let mut all: BTreeMap<UnitName, BTreeSet<Address>> = BTreeMap::new();
+        for Self { unit, address } in approvals {
+            if let Some(unit) = unit {
+                all.entry(unit.clone()).or_default().insert(address.clone());
+            }
+        }
+        all
+    }
+
     /// Returns the value of the flag as the user would type it.
     pub(in crate::cli) fn format_value(&self) -> String {
         match &self.unit {
@@ -119,10 +130,10 @@ impl ReplacementApproval {
 }
 
 /// Parses an address, or an address of a unit: `STACK/ENVIRONMENT:ADDRESS`.
-pub(in crate::cli) fn parse_replacement_approval(text: &str) -> Result<ReplacementApproval, String> {
+pub(in crate::cli) fn parse_loss_approval(text: &str) -> Result<LossApproval, String> {
     let of_unit = text.split_once(':').and_then(|(unit, address)| Some((UnitName::parse(unit)?, address)));
     let (unit, address) = of_unit.map_or((None, text), |(unit, address)| (Some(unit), address));
-    Ok(ReplacementApproval { unit, address: parse_address(address)? })
+    Ok(LossApproval { unit, address: parse_address(address)? })
 }
 
 /// Parses `all`, or the name of a unit.

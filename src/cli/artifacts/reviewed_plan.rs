@@ -13,12 +13,13 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::Settings;
 use crate::plan::artifact::change_digests::{DigestDifference, ReviewedDigests};
-use crate::plan::artifact::difference::{PlanDifference, PlanSide, compare_plans};
+use crate::plan::artifact::difference::{PlanSide, compare_plans};
+use crate::plan::artifact::review_difference::{ReviewDifference, UnitDifference};
 use crate::plan::artifact::saved_plan::{SavedPlan, StalePlan};
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
-use crate::report::{json, review, terminal};
+use crate::report::{review, terminal};
 use crate::workspace::combined::has_work;
 use crate::workspace::fit::Misfit;
 
@@ -37,14 +38,6 @@ pub(in crate::cli) enum ReviewedPlans {
         fingerprint: Option<String>,
         name: String,
     },
-}
-
-/// How a later plan differs from a reviewed one.
-pub(in crate::cli) enum ReviewDifference {
-    /// By resource and attribute.
-    Parts(PlanDifference),
-    /// By address only, and whether the fingerprints are equal.
-    Addresses(DigestDifference, bool),
 }
 
 /// Returns the stack and the environment of a plan, such as `shop/prod`.
@@ -69,11 +62,14 @@ impl ReviewedPlans {
         }
         let text = plan_file::read_plan_text(path)?;
         if review::marker_of(&text).is_some() {
-            return Ok(Self::Comment {
-                digests: review::digests_of(&text),
-                fingerprint: review::fingerprint_of(&text).map(str::to_owned),
-                name: stack_files::display_path(path),
-            });
+            let (digests, name) = (review::digests_of(&text), stack_files::display_path(path));
+            if digests.is_none() && review::has_digest_line(&text) {
+                let what = format!("{name} is a comment whose digests are damaged");
+                return Err(CliFailure::new(Exit::Failed, what)
+                    .help("Take the comment as stead wrote it, with its hidden lines; or compare with a saved plan: stead plan -o FILE."));
+            }
+            let fingerprint = review::fingerprint_of(&text).map(str::to_owned);
+            return Ok(Self::Comment { digests, fingerprint, name });
         }
         let saved = plan_file::read_verified(settings, path, key)?.saved;
         Ok(Self::Saved(BTreeMap::from([(plan_title(&saved.plan), saved)])))
@@ -120,18 +116,19 @@ impl ReviewedPlans {
                 let is_approved = fingerprint.as_deref() == Some(later.fingerprint.as_str());
                 let Some(plans) = digests else {
                     if is_approved {
-                        return Ok(ReviewDifference::Addresses(DigestDifference::default(), true));
+                        let found = DigestDifference::default();
+                        return Ok(ReviewDifference::Addresses { found, is_same: true });
                     }
                     return Err(no_digests(name));
                 };
                 let digests = plans.get(&title).ok_or_else(not_reviewed)?;
-                let difference = digests.compare(later);
+                let found = digests.compare(later);
                 // The fingerprint of a comment of many units is that of all of them together.
                 let is_same = match plans.len() {
                     1 => is_approved,
                     _ => digests.is_same_plan(later),
                 };
-                Ok(ReviewDifference::Addresses(difference, is_same))
+                Ok(ReviewDifference::Addresses { found, is_same })
             }
         }
     }
@@ -153,19 +150,25 @@ pub(in crate::cli) fn read_reviewed(
     path.map(|path| ReviewedPlans::read(settings, path, None)).transpose()
 }
 
-/// Says how plans differ from what was reviewed, where they do; nothing if it is not known what was reviewed.
+/// Says how plans differ from what was reviewed, where they do; nothing if it is not known what was reviewed. Returns the
+/// differences, for the document of the failure.
 pub(in crate::cli) fn show_review_difference<'p>(
     ui: &Ui,
     reviewed: Option<&ReviewedPlans>,
     later: impl IntoIterator<Item = &'p Plan>,
-) {
-    let Some(reviewed) = reviewed else { return };
+) -> Vec<UnitDifference> {
+    let Some(reviewed) = reviewed else { return Vec::new() };
+    let mut found = Vec::new();
     let mut is_shown = false;
     for plan in later {
         let title = plan_title(plan);
         let text = match reviewed.compare(plan, ("", STEAD_VERSION)) {
             Ok(difference) if difference.is_same() => continue,
-            Ok(difference) => difference.to_page(&title, ui.style),
+            Ok(difference) => {
+                let text = terminal::difference_page(&title, &difference, ui.style);
+                found.push((title, difference));
+                text
+            }
             Err(_) if !has_work(plan) => continue,
             Err(failure) => format!("{title}: {}", failure.message),
         };
@@ -176,19 +179,19 @@ pub(in crate::cli) fn show_review_difference<'p>(
         // Each plan is the reviewed one.
         ui.write_message("The plans decide the same as those that were reviewed: other units were reviewed, or another fingerprint was given.");
     }
+    found
 }
 
 /// Returns the failure for a saved plan that can no longer be applied, after it says what differs.
 pub(in crate::cli) fn refuse_stale(ui: &Ui, plans: (&Plan, &Plan), stale: &StalePlan) -> CliFailure {
-    show_plan_difference(ui, plans);
-    plan_again(stale)
+    plan_again(stale).with_differences(show_plan_difference(ui, plans))
 }
 
 /// Returns the failure for a plan that does more than the reviewed one shows, after it says what differs.
 pub(in crate::cli) fn refuse_misfit(ui: &Ui, plans: (&Plan, &Plan), misfit: &Misfit) -> CliFailure {
-    show_plan_difference(ui, plans);
     CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
         .help("Plan and review again: stead plan --all.")
+        .with_differences(show_plan_difference(ui, plans))
 }
 
 /// Returns the failure for a saved plan that has blockers, with the first of them.
@@ -210,49 +213,29 @@ pub(in crate::cli) fn refuse_blocked(plan: &Plan) -> CliFailure {
     remedies.into_iter().fold(failure, CliFailure::help)
 }
 
-/// Says how a plan differs from the reviewed one, where both plans are known.
-pub(in crate::cli) fn show_plan_difference(ui: &Ui, (reviewed, later): (&Plan, &Plan)) {
+/// Says how a plan differs from the reviewed one, where both plans are known. Returns the difference.
+pub(in crate::cli) fn show_plan_difference(
+    ui: &Ui,
+    (reviewed, later): (&Plan, &Plan),
+) -> Option<UnitDifference> {
     let side = |plan| PlanSide { plan, ledger: "", stead_version: STEAD_VERSION };
     let difference = compare_plans(side(reviewed), side(later)).unwrap_or_default();
-    if !difference.is_empty() {
-        let page = terminal::difference_page(&plan_title(later), &difference, ui.style);
-        ui.write_message(page.trim_end());
+    let difference = ReviewDifference::Parts(difference);
+    if difference.is_same() {
+        return None;
     }
+    let title = plan_title(later);
+    ui.write_message(terminal::difference_page(&title, &difference, ui.style).trim_end());
+    Some((title, difference))
 }
 
-impl ReviewDifference {
-    /// Returns whether the plans decide the same.
-    pub(in crate::cli) fn is_same(&self) -> bool {
-        match self {
-            Self::Parts(difference) => difference.is_empty(),
-            Self::Addresses(_, is_same) => *is_same,
-        }
-    }
-
-    /// Returns the difference as text.
-    pub(in crate::cli) fn to_page(&self, title: &str, style: TextStyle) -> String {
-        match self {
-            Self::Parts(difference) => terminal::difference_page(title, difference, style),
-            Self::Addresses(..) if self.is_same() => {
-                terminal::difference_page(title, &PlanDifference::default(), style)
-            }
-            Self::Addresses(difference, _) => terminal::digest_difference_page(title, difference, style),
-        }
-    }
-
-    /// Returns the difference as a JSON document.
-    pub(in crate::cli) fn to_document(&self) -> String {
-        match self {
-            Self::Parts(difference) => json::difference_document(difference),
-            Self::Addresses(difference, _) => json::digest_difference_document(difference, self.is_same()),
-        }
-    }
-
-    /// Returns the difference as Markdown; of a comment, the addresses in a code block.
-    pub(in crate::cli) fn to_markdown(&self, title: &str) -> String {
-        match self {
-            Self::Parts(difference) => review::difference_markdown(title, difference),
-            Self::Addresses(..) => format!("```\n{}```\n", self.to_page(title, TextStyle::plain(100))),
+/// Returns a difference as Markdown; of a comment, the addresses in a code block.
+pub(in crate::cli) fn difference_markdown(title: &str, difference: &ReviewDifference) -> String {
+    match difference {
+        ReviewDifference::Parts(difference) => review::difference_markdown(title, difference),
+        ReviewDifference::Addresses { .. } => {
+            let page = terminal::difference_page(title, difference, TextStyle::plain(100));
+            format!("```\n{page}```\n")
         }
     }
 }

@@ -98,11 +98,12 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let saved = &vouched.saved;
     saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
     if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != saved.plan.fingerprint) {
-        show_review_difference(&session.ui, reviewed.as_ref(), [&saved.plan]);
+        let differences = show_review_difference(&session.ui, reviewed.as_ref(), [&saved.plan]);
         let found = &saved.plan.fingerprint;
         let what = format!("the saved plan has the fingerprint {found}, not {expected}");
         return Err(CliFailure::new(Exit::OutOfDate, what)
-            .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
+            .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one.")
+            .with_differences(differences));
     }
     let project = session.open_or_report(&args.running.reports.wanted)?;
     let overriding = PolicyOverrides(Some(&args.overriding));

@@ -57,6 +57,8 @@ pub enum SchemaDocument {
     ApplyEvent,
     /// JSON output of `show --against`.
     PlanDifference,
+    /// JSON output of `show DIRECTORY --against`.
+    PlanDifferences,
     /// JSON output of `drift`.
     Drift,
     /// JSON output of `ls`.
@@ -139,6 +141,7 @@ printed_documents! {
     PlanEvent, "plan-event", "stead plan event", json::PlanStreamLine<'_>;
     ApplyEvent, "apply-event", "stead apply event", json::ApplyStreamLine<'_>;
     PlanDifference, "plan-difference", "stead show --against", json::PlanDifferenceDocument<'_>;
+    PlanDifferences, "plan-differences", "stead show DIRECTORY --against", json::UnitsDifferenceDocument<'_>;
     Drift, "drift", "stead drift", json::DriftDocument<'_>;
     Ls, "ls", "stead ls", json::LsDocument;
     Output, "output", "stead output", OutputsDocument<'_>;

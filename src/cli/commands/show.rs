@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::report_files::ReportContext;
-use crate::cli::artifacts::reviewed_plan::{ReviewedPlans, plan_title};
+use crate::cli::artifacts::reviewed_plan::{ReviewedPlans, difference_markdown, plan_title};
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan;
@@ -18,8 +18,9 @@ use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::plan::artifact::saved_plan::SavedPlan;
+use crate::report::json;
 use crate::report::review::ReviewSubject;
-use crate::report::terminal::PlanContext;
+use crate::report::terminal::{self, PlanContext};
 
 /// Command-line arguments of `stead show`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -91,8 +92,8 @@ fn show_difference(
     let title = plan_title(&saved.plan);
     for (format, path) in &args.reports.wanted {
         let text = match format.name() {
-            "md" => difference.to_markdown(&title),
-            "json" => difference.to_document(),
+            "md" => difference_markdown(&title, &difference),
+            "json" => json::difference_document(&difference),
             other => {
                 return Err(CliFailure::new(
                     Exit::Usage,
@@ -106,9 +107,9 @@ fn show_difference(
         session.ui.write_message(&format!("wrote the {format} report to {path}"));
     }
     let text = if session.ui.json || session.ui.ndjson {
-        difference.to_document()
+        json::difference_document(&difference)
     } else {
-        difference.to_page(&title, session.ui.style)
+        terminal::difference_page(&title, &difference, session.ui.style)
     };
     session.ui.write_result(&text);
     Ok(Exit::Done)

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::open::CommandStore;
-use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files::{self, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
@@ -90,13 +89,7 @@ fn apply_command(project: &LoadedStack, name: &Name, other: &OtherStack) -> Stri
         .and_then(|header| remote_environment(project, name, other, &header).ok());
     let own = ["-C", "-e", "--var", "--var-file", "--project"];
     let shared = printed_commands::flags_except(&project.settings.said, &own);
-    let shown = repository_walk::repository_root(&project.directory).join(other.directory.as_str());
-    let directory = if stack_files::real_path(&shown) == stack_files::real_path(&directory) {
-        shown
-    } else {
-        directory
-    };
-    let directory = quote_path(&directory);
+    let directory = repository_walk::quote_other_directory(project, &other.directory);
     let mut said = vec![format!("-C {directory}")];
     said.extend(environment.map(|environment| format!("-e {environment}")));
     said.extend(shared);
@@ -152,7 +145,10 @@ fn read_remote_header(
     let below = project::confined_files(directory, Trust::Full, project.outside);
     load::read_header(REGISTRY, &found.sources, &below).ok_or_else(|| {
         CliFailure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
-            .help(format!("Check it with: stead -C {} validate", quote_path(directory)))
+            .help(format!(
+                "Check it with: stead -C {} validate",
+                repository_walk::quote_other_directory(project, &other.directory)
+            ))
     })
 }
 

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use super::ledger_io::{self, LedgerOpenOptions};
 use super::open::{self, CommandStore};
 use crate::apply::protocol::transfer::runner::PeerLedgers;
-use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::{self, LoadedStack};
+use crate::cli::stack::repository_walk;
 use crate::cloud::system_clock::SystemRandom;
 use crate::config::load::StackHeader;
 use crate::config::stack::declarations::{TransferDeclaration, TransferDirection};
@@ -63,10 +63,11 @@ impl PeerStack {
         transfer: &TransferDeclaration,
     ) -> Result<Self, Box<Diagnostic>> {
         let directory = project.other_directory(&transfer.directory);
+        let shown = repository_walk::quote_other_directory(project, &transfer.directory);
         let header = project::read_header(&project.settings, &directory).ok().flatten();
         let header = header.ok_or_else(|| {
             let detail = format!("There is no readable stack in `{}`.", transfer.shown);
-            let check = format!("stead -C {} validate", quote_path(&directory));
+            let check = format!("stead -C {shown} validate");
             wrong(
                 transfer,
                 detail,
@@ -96,7 +97,7 @@ impl PeerStack {
             let why = first.map(|first| first.detail.as_ref().unwrap_or(&first.summary));
             let why = why.unwrap_or(&failure.message);
             let detail = format!("The stack in `{}` cannot be read: {why}", transfer.shown);
-            let check = format!("stead -C {} validate{select}", quote_path(&directory));
+            let check = format!("stead -C {shown} validate{select}");
             wrong(transfer, detail, format!("correct it first: {check}"))
         };
         let settings = Settings {

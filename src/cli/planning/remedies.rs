@@ -9,7 +9,10 @@ use crate::workspace::unit::UnitName;
 
 /// Flags that name an address of one stack, or that only one stack takes: no command over many stacks has them.
 const SINGLE_STACK_FLAGS: &[&str] =
-    &["--adopt", "--delete-data", "--exclude", "--overwrite-secret", "--target", "--with-leftovers"];
+    &["--adopt", "--exclude", "--overwrite-secret", "--target", "--with-leftovers"];
+
+/// Flags that name an address, and of many stacks its unit, too.
+const UNIT_FLAGS: &[&str] = &["--replace", "--delete-data"];
 
 /// Gives the commands in the remedies of a plan the global flags of its stack.
 pub(in crate::cli) fn complete_commands(plan: &mut Plan, settings: &Settings) {
@@ -17,15 +20,18 @@ pub(in crate::cli) fn complete_commands(plan: &mut Plan, settings: &Settings) {
 }
 
 /// Does the same for a plan of many stacks, where a remedy can also be a flag that only a command on one stack takes: it
-/// becomes that command. The approval of a replacement names the unit: a plan of the stack alone may not show what replaces
-/// the object.
+/// becomes that command. An approval of a loss names the unit: a plan of the stack alone may not show what replaces the object,
+/// or who reads it.
 pub(in crate::cli) fn complete_for_one_stack(plan: &mut Plan, unit: &UnitName, settings: &Settings) {
     let verb = if plan.base.destroy { "destroy" } else { "apply" };
     for_each_remedy(plan, |help| {
         if SINGLE_STACK_FLAGS.iter().any(|flag| help.contains(flag)) {
             return add_global_flags(&add_commands(help, verb), &settings.said);
         }
-        add_global_flags(&help.replace("--replace ", &format!("--replace {unit}:")), &settings.said)
+        let named = UNIT_FLAGS.iter().fold(help.to_owned(), |help, flag| {
+            help.replace(&format!("{flag} "), &format!("{flag} {unit}:"))
+        });
+        add_global_flags(&named, &settings.said)
     });
 }
 
@@ -43,7 +49,7 @@ fn for_each_remedy(plan: &mut Plan, complete: impl Fn(&str) -> String) {
 fn add_commands(help: &str, verb: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in help.split(' ') {
-        let is_flag = SINGLE_STACK_FLAGS.contains(&without_end(word));
+        let is_flag = SINGLE_STACK_FLAGS.iter().chain(UNIT_FLAGS).any(|flag| *flag == without_end(word));
         // The value of another flag of the same command is before it.
         let follows_flag = words.len() > 1 && words[words.len() - 2].starts_with("--");
         if is_flag && !follows_flag {

@@ -8,6 +8,7 @@ use crate::cloud::error::{ApiError, ReadError};
 use crate::cloud::http::send::has_sent_changes;
 use crate::config::load::LoadFailure;
 use crate::ledger::journal::error::{MacError, StoreError, WRITTEN_BY_NEWER};
+use crate::plan::artifact::review_difference::UnitDifference;
 use crate::report::views::apply_outcome::{self, FailureContext};
 
 /// Error that ends a command.
@@ -23,12 +24,21 @@ pub(in crate::cli) struct CliFailure {
     pub(in crate::cli) moved: Option<String>,
     /// Errors of the configuration; `None` if they are not the cause.
     pub(in crate::cli) rejected: Option<Box<LoadFailure>>,
+    /// How plans differ from those that were reviewed; empty if that is not the cause.
+    pub(in crate::cli) differences: Vec<UnitDifference>,
 }
 
 impl CliFailure {
     /// Returns a failure without advice.
     pub(in crate::cli) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
+        Self {
+            exit,
+            message: message.into(),
+            help: Vec::new(),
+            moved: None,
+            rejected: None,
+            differences: Vec::new(),
+        }
     }
 
     /// Returns the usage error of a command that would have to prompt, but has no terminal.
@@ -59,6 +69,15 @@ impl CliFailure {
     /// Completes the commands of the advice to those for the stack of `settings`.
     pub(in crate::cli) fn for_stack(mut self, settings: &Settings) -> Self {
         self.help.iter_mut().for_each(|help| *help = settings.with_global_flags(help));
+        self
+    }
+
+    /// Adds how plans differ from those that were reviewed.
+    pub(in crate::cli) fn with_differences(
+        mut self,
+        differences: impl IntoIterator<Item = UnitDifference>,
+    ) -> Self {
+        self.differences.extend(differences);
         self
     }
 

@@ -10,11 +10,12 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::FileType;
 
 use crate::cli::files::git_ignored::IgnoreFiles;
+use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project;
+use crate::cli::stack::project::{self, LoadedStack};
 use crate::config::input::discovery::is_stack_file;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::ledger::stores::file::dir_handle::DirHandle;
@@ -123,6 +124,16 @@ pub(in crate::cli) fn units_of(header: &StackHeader, directory: &Name) -> Vec<Un
         upstream: Vec::new(),
     };
     environments.iter().map(unit).collect()
+}
+
+/// Returns the directory that a path of a stack's declarations names, as a user types it in a command: from the working
+/// directory where the two are in one repository, and one word of a shell.
+pub(in crate::cli) fn quote_other_directory(project: &LoadedStack, declared: &str) -> String {
+    let directory = project.other_directory(declared);
+    let short = repository_root(&project.directory).join(declared);
+    // A working directory that is removed, or a link, may lead elsewhere.
+    let is_same = stack_files::real_path(&short) == stack_files::real_path(&directory);
+    quote_path(if is_same { &short } else { &directory })
 }
 
 /// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of

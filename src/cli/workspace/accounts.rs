@@ -73,7 +73,7 @@ impl OpenAccounts {
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
         let wanted = AccountSettings::new(settings);
-        let known = self.all.iter().position(|(known, _)| *known == wanted);
+        let known = self.number_of(&wanted);
         let number = known.unwrap_or(self.all.len());
         if known.is_none() {
             let service = ServiceConnection::open(settings, &project.directory, false)?;
@@ -82,6 +82,16 @@ impl OpenAccounts {
         let service = &self.all[number].1;
         let lock_file = lock_file_path(settings, &project.directory);
         Ok((number, StackConnection::with_service(service, &project.stack, place, lock_file)))
+    }
+
+    /// Returns the account that each unit uses, by the number of the unit; without those whose account no connected unit uses.
+    pub(in crate::cli) fn of_units(&self, units: &[WorkspaceUnit]) -> BTreeMap<usize, usize> {
+        let number = |one: &WorkspaceUnit| self.number_of(&AccountSettings::new(&one.settings));
+        units.iter().enumerate().filter_map(|(unit, one)| Some((unit, number(one)?))).collect()
+    }
+
+    fn number_of(&self, wanted: &AccountSettings) -> Option<usize> {
+        self.all.iter().position(|(known, _)| known == wanted)
     }
 
     /// Returns the name of each key's limit with the client that uses it; no entry for the built-in cloud.

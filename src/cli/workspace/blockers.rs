@@ -15,43 +15,52 @@ use crate::cli::process::failure::CliFailure;
 use crate::config::resolve::late_binding::looked_up_objects;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::{Address, Name};
+use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::UPSTREAM;
-use crate::model::live::snapshot::{ObjectKey, Snapshot};
+use crate::model::live::snapshot::Snapshot;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PlanNote};
 use crate::plan::model::transfers::StackMove;
 use crate::report::text::phrases::count_noun;
 use crate::workspace::blocking::{find_blocked, users_in_order};
+use crate::workspace::conflicts::lookups::{PlannedSteps, UnitLookup, find_broken_lookups};
+use crate::workspace::conflicts::outside_readers::{
+    OutsideReader, OutsideReason, OutsideUnit, OutsideUnits, OutsideUse, reader_blockers,
+    unreadable_blocker,
+};
 use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
 use crate::workspace::conflicts::{RemovalUsers, UnitClaims, find_conflicts};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
-use crate::workspace::outside_readers::{
-    OutsideReason, OutsideUnit, OutsideUnits, reader_blockers, unreadable_blocker,
-};
 use crate::workspace::removed::removal_blocker;
 use crate::workspace::unit::{Unit, UnitName};
 
-/// Live objects by the number of the account.
-pub(super) type AccountSnapshots<'a> = BTreeMap<usize, &'a Snapshot>;
+/// What was read for the plans of the units.
+pub(super) struct ReadState<'a> {
+    /// Ledgers of the units that are not planned.
+    pub(super) others: &'a OtherLedgers,
+    /// Live objects by the number of the account.
+    pub(super) snapshots: BTreeMap<usize, &'a Snapshot>,
+    /// The account that each unit uses, as far as one of the planned units uses it, too.
+    pub(super) accounts: BTreeMap<usize, usize>,
+}
 
 /// Adds to the plans of the units the blockers that they have together. Returns the pairs of a unit and one whose live
 /// objects use an object that the first deletes.
 pub(super) fn add_blockers(
     workspace: &Workspace,
     options: &UnitsOptions,
-    (others, snapshots): (&OtherLedgers, &AccountSnapshots<'_>),
+    read: &ReadState<'_>,
     moves: &DeclaredMoves,
     units: &mut UnitResults,
 ) -> BTreeSet<(usize, usize)> {
     let staying = block_removed_units(workspace, units);
-    let users = add_conflicts(workspace, snapshots, &staying, units);
+    let users = add_conflicts(workspace, &read.snapshots, &staying, units);
     if !options.planning.only_looks {
         add_unit_blockers(moves.conflicts(workspace, units), units);
         block_moves_of_destroyed(workspace, units);
-        block_outside_readers(workspace, options, (others, snapshots), units);
+        block_outside_readers(workspace, options, read, units);
         block_many_deletions(workspace, units);
     }
     add_output_readers(workspace, units);
@@ -106,7 +115,7 @@ fn block_moves_of_destroyed(workspace: &Workspace, units: &mut UnitResults) {
 /// whose live objects use an object that the first deletes.
 fn add_conflicts(
     workspace: &Workspace,
-    live: &AccountSnapshots<'_>,
+    live: &BTreeMap<usize, &Snapshot>,
     staying: &BTreeMap<usize, Plan>,
     units: &mut UnitResults,
 ) -> BTreeSet<(usize, usize)> {
@@ -196,29 +205,33 @@ fn block_dependents(
 fn block_outside_readers(
     workspace: &Workspace,
     options: &UnitsOptions,
-    read: (&OtherLedgers, &AccountSnapshots<'_>),
+    read: &ReadState<'_>,
     units: &mut UnitResults,
 ) {
     if options.forces_all_readers {
         return;
     }
-    let outside = outside_units(workspace, options, read, units);
+    let outside = outside_units(workspace, options, read.others, units);
     let destroy = options.planning.destroy;
     let has_failed = |number: &usize| units.get(number).is_some_and(Result::is_err);
     let planned = units.iter().filter(|(number, _)| !stays(workspace, **number));
-    let planned = planned.filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.plan)));
-    let planned: Vec<(usize, &Plan)> = planned.collect();
-    let mut found = outside.users_of_changed(REGISTRY, planned.iter().copied());
+    let planned: Vec<(usize, &PlannedUnit)> =
+        planned.filter_map(|(number, unit)| Some((*number, unit.as_ref().ok()?))).collect();
+    let plans = planned.iter().map(|(number, unit)| (*number, &unit.plan));
+    let mut found = outside.users_of_removed(REGISTRY, plans.clone());
+    for (owner, reader) in users_by_lookup(workspace, &outside, read, &planned) {
+        found.entry(owner).or_default().insert(reader);
+    }
     let mut blockers = Vec::new();
-    for (number, plan) in planned.iter().filter(|(_, plan)| !plan.changes.is_empty()) {
+    for (number, plan) in plans.filter(|(_, plan)| !plan.changes.is_empty()) {
         if plan.base.destroy {
-            let name = &workspace.units[*number].unit.name;
-            let readers = outside.readers_of(&workspace.graph, (*number, name)).into_iter();
+            let name = &workspace.units[number].unit.name;
+            let readers = outside.readers_of(&workspace.graph, (number, name)).into_iter();
             // In a destroy, a selected unit without a plan blocks what it reads by itself.
             let readers = readers.filter(|(unit, _)| !(destroy && has_failed(unit)));
-            found.entry(*number).or_default().extend(readers);
+            found.entry(number).or_default().extend(readers);
             let directories = workspace.unreadable.iter().map(|one| unreadable_blocker(&one.directory));
-            blockers.push((*number, directories.collect()));
+            blockers.push((number, directories.collect()));
         }
     }
     for (number, readers) in found {
@@ -246,7 +259,7 @@ fn stays(workspace: &Workspace, number: usize) -> bool {
 fn outside_units<'a>(
     workspace: &'a Workspace,
     options: &UnitsOptions,
-    (others, snapshots): (&'a OtherLedgers, &AccountSnapshots<'_>),
+    others: &'a OtherLedgers,
     units: &'a UnitResults,
 ) -> OutsideUnits<'a> {
     let is_outside = |number: &usize| {
@@ -260,30 +273,47 @@ fn outside_units<'a>(
     let ledgers: BTreeMap<usize, Option<&Ledger>> =
         others.chain(staying.map(|(number, ledger)| (number, Some(ledger)))).collect();
     let of_unit = |is: &dyn Fn(&usize) -> bool| outside.iter().copied().filter(is).collect();
-    // Without steps, nothing changes that a lookup finds.
-    let has_steps = units.values().flatten().any(|unit| !unit.plan.steps.is_empty());
     OutsideUnits {
         unread: of_unit(&|number| !ledgers.contains_key(number)),
         forced: of_unit(&|number| options.forced_readers.contains(&workspace.units[*number].unit.name)),
         removed: of_unit(&|number| workspace.units[*number].unit.is_removed),
-        lookups: if has_steps { outside_lookups(workspace, &outside, snapshots) } else { Vec::new() },
         ledgers,
     }
 }
 
-/// Returns what the lookups of units without a plan find. Their accounts are not known, and an id is that of one account.
-fn outside_lookups(
+/// Returns the units without a plan whose lookups a plan of their account breaks, each with the unit of that plan.
+fn users_by_lookup(
     workspace: &Workspace,
-    outside: &BTreeSet<usize>,
-    snapshots: &AccountSnapshots<'_>,
-) -> Vec<(usize, ObjectKey, Name, Address)> {
-    let stacks = outside.iter().filter_map(|unit| Some((*unit, loaded_stack(&workspace.units[*unit])?)));
+    outside: &OutsideUnits<'_>,
+    read: &ReadState<'_>,
+    planned: &[(usize, &PlannedUnit)],
+) -> Vec<(usize, OutsideReader)> {
     let mut found = Vec::new();
-    for (unit, stack) in stacks {
-        for (key, address, lookup) in snapshots.values().flat_map(|live| looked_up_objects(stack, live)) {
-            let names = lookup.fields.keys();
-            found.extend(names.map(|name| (unit, key.clone(), name.clone(), address.clone())));
+    for (account, snapshot) in &read.snapshots {
+        let changing =
+            planned.iter().filter(|(_, one)| one.account == *account && !one.plan.steps.is_empty());
+        let plans: Vec<PlannedSteps<'_>> = changing
+            .map(|(unit, one)| PlannedSteps { unit: *unit, plan: &one.plan, ledger: &one.ledger })
+            .collect();
+        if plans.is_empty() {
+            continue;
         }
+        let readers =
+            read.accounts.iter().filter(|(unit, of)| *of == account && outside.has_lookups(**unit));
+        let lookups: Vec<(usize, UnitLookup)> = readers
+            .filter_map(|(unit, _)| Some((*unit, loaded_stack(&workspace.units[*unit])?)))
+            .flat_map(|(unit, stack)| {
+                looked_up_objects(stack, snapshot)
+                    .map(move |(key, address, lookup)| (unit, UnitLookup::new(address, key, lookup)))
+            })
+            .collect();
+        let lookups: Vec<(usize, &UnitLookup)> =
+            lookups.iter().map(|(unit, lookup)| (*unit, lookup)).collect();
+        found.extend(find_broken_lookups(&lookups, plans, snapshot).into_iter().map(|broken| {
+            let (reader, lookup) = broken.reader;
+            let how = OutsideUse::Lookup(lookup.address.clone(), broken.owner.1.clone(), broken.loss);
+            (broken.owner.0, (reader, how))
+        }));
     }
     found
 }

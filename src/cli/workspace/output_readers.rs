@@ -18,8 +18,8 @@ use crate::model::address::Name;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
+use crate::workspace::conflicts::outside_readers::{self, OutsideUse};
 use crate::workspace::output_changes;
-use crate::workspace::outside_readers::{self, OutsideUse};
 use crate::workspace::unit::{Unit, UnitName};
 
 /// Adds the readers to the plan of a stack that was planned alone. A destroy is blocked while a unit with objects reads an

@@ -19,7 +19,8 @@ use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
 use crate::workspace::conflicts::UsedObjects;
-use crate::workspace::outside_readers::visit_texts;
+use crate::workspace::conflicts::lookups::UnitLookup;
+use crate::workspace::conflicts::outside_readers::visit_texts;
 use crate::workspace::unit::UpstreamUnit;
 
 /// What a unit reads of its upstream units.
@@ -184,9 +185,7 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>, written: &Stack) -> UsedObje
     };
     for (key, address, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
         found.used.entry(key.clone()).or_insert_with(|| address.clone());
-        for name in lookup.fields.keys() {
-            found.lookups.insert((key.clone(), name.clone()), address.clone());
-        }
+        found.lookups.push(UnitLookup::new(address, key.clone(), lookup));
         for (_, attribute) in reads.range((address, None)..).take_while(|(read, _)| *read == address) {
             found.reads.insert((key.clone(), attribute.cloned()), address.clone());
         }

@@ -34,6 +34,8 @@ pub(in crate::cli) struct UnitsOptions {
     pub(in crate::cli) allowed_deletions: BTreeSet<UnitName>,
     /// Objects with data that may be replaced, by unit.
     pub(in crate::cli) replacements: BTreeMap<UnitName, BTreeSet<Address>>,
+    /// Objects that may be deleted with their data, by unit.
+    pub(in crate::cli) deleted_data: BTreeMap<UnitName, BTreeSet<Address>>,
     /// Units that are not selected, and may lose what they use.
     pub(in crate::cli) forced_readers: BTreeSet<UnitName>,
     /// Whether all units may lose what they use.

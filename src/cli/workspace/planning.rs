@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 
 use super::accounts::{AccountRequest, OpenAccounts, read_account};
 use super::blockers;
+use super::blockers::ReadState;
 use super::blockers::declared_moves::DeclaredMoves;
 use super::blockers::misplaced_ledgers::block_misplaced;
 use super::loaded_unit::WorkspaceUnit;
@@ -114,8 +115,12 @@ pub(in crate::cli) async fn plan_units(
     if !options.planning.only_looks {
         Box::pin(block_misplaced(workspace, &mut units)).await;
     }
-    let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
-    let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &declared, &mut units);
+    let read = ReadState {
+        others: &others,
+        snapshots: live.iter().map(|(account, state)| (*account, &state.snapshot)).collect(),
+        accounts: accounts.of_units(&workspace.units),
+    };
+    let users = blockers::add_blockers(workspace, options, &read, &declared, &mut units);
     let moves = moves_between(workspace, &states);
     let plans = units.iter().filter_map(|(number, result)| {
         Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
@@ -299,7 +304,7 @@ fn moves_between(
 async fn read_unit<'w>(
     one: &'w WorkspaceUnit,
     accounts: &mut OpenAccounts,
-    UnitsOptions { planning, allowed_deletions, replacements, .. }: &UnitsOptions,
+    UnitsOptions { planning, allowed_deletions, replacements, deleted_data, .. }: &UnitsOptions,
     purpose: PlanPurpose,
 ) -> Result<UnitState<'w>, CliFailure> {
     let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
@@ -309,6 +314,7 @@ async fn read_unit<'w>(
     let mut options = PlanningOptions { project: one.settings.project.clone(), ..planning.clone() };
     options.allow_deletes |= allowed_deletions.contains(&one.unit.name);
     options.replace.extend(replacements.get(&one.unit.name).into_iter().flatten().cloned());
+    options.delete_data.extend(deleted_data.get(&one.unit.name).into_iter().flatten().cloned());
     // A removed unit is destroyed, which needs no approval of each deletion: the command line names the unit.
     options.destroy |= one.unit.is_removed;
     if purpose == PlanPurpose::Save && ledger.identity.key.is_none() {

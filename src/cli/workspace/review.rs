@@ -1,6 +1,6 @@
 //! Shows the plans of many units: on the terminal, as JSON, and as the next command.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write, stdout};
 
 use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
@@ -8,13 +8,12 @@ use super::problems;
 use super::units::{UnreadableStack, Workspace};
 use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::plan::PlanScopeArgs;
-use crate::cli::args::workspace::ReplacementApproval;
+use crate::cli::args::workspace::LossApproval;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cloud::system_clock::SystemClock;
 use crate::kinds::REGISTRY;
-use crate::model::address::Address;
 use crate::model::clock::Clock;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::plan::inputs::PlanningOptions;
@@ -60,21 +59,22 @@ pub(in crate::cli) fn reject_single_stack_flags(
         locked: scope.locked,
         allow_deletes: scope.allow_deletes.clone(),
         replace: scope.replace.clone(),
+        delete_data: scope.delete_data.clone(),
         ..PlanScopeArgs::default()
     };
-    if let Some(bare) = scope.replace.iter().find(|approval| approval.unit.is_none()) {
+    if let Some((flag, bare)) = loss_approvals(scope).find(|(_, approval)| approval.unit.is_none()) {
         let address = &bare.address;
         return Err(CliFailure::new(
             Exit::Usage,
-            format!("--replace {address} names an address of one stack, and --all covers many"),
+            format!("{flag} {address} names an address of one stack, and --all covers many"),
         )
-        .help(format!("Name its unit, too: --replace STACK/ENVIRONMENT:{address}.")));
+        .help(format!("Name its unit, too: {flag} STACK/ENVIRONMENT:{address}.")));
     }
     if *scope == named {
         return Ok(());
     }
     let flags = scope.format_flags();
-    let shared = ["--locked", "--allow-deletes", "--replace"];
+    let shared = ["--locked", "--allow-deletes", "--replace", "--delete-data"];
     let is_shared = |flag: &str| shared.iter().any(|shared| flag.starts_with(shared));
     let given = flags.iter().find(|flag| !is_shared(flag)).map_or("", String::as_str);
     let flag = given.split(' ').next().unwrap_or_default();
@@ -86,15 +86,21 @@ pub(in crate::cli) fn reject_single_stack_flags(
     .help("If the stack has environments, add -e ENVIRONMENT."))
 }
 
+/// Returns the approvals of objects with data, each with its flag.
+fn loss_approvals(scope: &PlanScopeArgs) -> impl Iterator<Item = (&'static str, &LossApproval)> {
+    let replacements = scope.replace.iter().map(|approval| ("--replace", approval));
+    replacements.chain(scope.delete_data.iter().map(|approval| ("--delete-data", approval)))
+}
+
 /// Refuses the name of a unit where one stack is planned.
 ///
 /// # Errors
 /// When a flag names one.
 pub(in crate::cli) fn reject_unit_names(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
     let deletions = scope.units_with_deletions().map(|unit| format!("--allow-deletes={unit}"));
-    let replacements = scope.replace.iter().filter(|approval| approval.unit.is_some());
-    let replacements = replacements.map(|approval| format!("--replace {}", approval.format_value()));
-    let Some(flag) = deletions.chain(replacements).next() else { return Ok(()) };
+    let losses = loss_approvals(scope).filter(|(_, approval)| approval.unit.is_some());
+    let losses = losses.map(|(flag, approval)| format!("{flag} {}", approval.format_value()));
+    let Some(flag) = deletions.chain(losses).next() else { return Ok(()) };
     Err(CliFailure::new(Exit::Usage, format!("{flag} names a unit, which needs --all"))
         .help("Leave the name of the unit out: the flag is for the stack that is planned."))
 }
@@ -113,18 +119,13 @@ pub(in crate::cli) fn units_options(
         .units_with_deletions()
         .map(|name| ("--allow-deletes", name))
         .chain(forced_readers.iter().map(|name| ("--force-readers", name)))
-        .chain(scope.replace.iter().filter_map(|approval| Some(("--replace", approval.unit.as_ref()?))))
+        .chain(loss_approvals(scope).filter_map(|(flag, approval)| Some((flag, approval.unit.as_ref()?))))
     {
         workspace.require_unit(flag, name)?;
     }
-    let mut replacements: BTreeMap<UnitName, BTreeSet<Address>> = BTreeMap::new();
-    for ReplacementApproval { unit, address } in &scope.replace {
-        if let Some(unit) = unit {
-            replacements.entry(unit.clone()).or_default().insert(address.clone());
-        }
-    }
     Ok(UnitsOptions {
-        replacements,
+        replacements: LossApproval::by_unit(&scope.replace),
+        deleted_data: LossApproval::by_unit(&scope.delete_data),
         planning: PlanningOptions {
             destroy,
             allow_deletes: destroy || scope.allows_all_deletions(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::config::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::resolve::context::evaluator::NoLiveValues;
-use crate::config::stack::model::{AttributeSetting, DataLookup, OtherStack, Stack};
+use crate::config::stack::model::{AttributeSetting, DataLookup, OtherStack, Resource, Stack};
 use crate::config::syntax::budget::too_large;
 use crate::config::syntax::quoting;
 use crate::config::types::conform::conform_to_type;
@@ -57,7 +57,7 @@ pub fn bind_lookups<'s>(
     let mut problems = Vec::new();
     let mut found: BTreeMap<Address, &Object> = BTreeMap::new();
     for (address, lookup) in &stack.data {
-        match find_object(address, lookup, read) {
+        match find_object(address, lookup, (stack, read)) {
             Ok(object) => drop(found.insert(address.clone(), object)),
             Err(problem) => problems.push(*problem),
         }
@@ -129,12 +129,12 @@ pub fn looked_up_objects<'s>(
 /// Returns the only object that has all attributes of a lookup.
 ///
 /// # Errors
-/// When no object or several have them, or when this stack manages the object: a reference to its block would order
-/// the two resources, and a lookup does not.
+/// When no object or several have them, also after an apply of the stack, or when this stack manages the object: a reference to
+/// its block would order the two resources, and a lookup does not.
 fn find_object<'r>(
     address: &Address,
     lookup: &DataLookup,
-    read: &LateBindingInputs<'r>,
+    (stack, read): (&Stack, &LateBindingInputs<'r>),
 ) -> Result<&'r Object, Box<Diagnostic>> {
     let kind = lookup.kind;
     let all = || read.snapshot.of_kind(kind.name);
@@ -150,7 +150,10 @@ fn find_object<'r>(
     let problem = |summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).with_label(lookup.span, "");
     match hits.as_slice() {
         [object] => match read.owned.get(&object.key()) {
-            None => Ok(object),
+            None => match repeated_object_problem(stack, address, lookup) {
+                Some(problem) => Err(Box::new(problem)),
+                None => Ok(object),
+            },
             Some(owner) => Err(Box::new(
                 problem("a lookup finds an object that this stack manages")
                     .detail(format!("The {} with {wanted} is {owner}.", kind.name))
@@ -176,6 +179,29 @@ fn find_object<'r>(
                 .help("add more of its attributes, or its `id`, to the lookup"),
         )),
     }
+}
+
+/// Returns the problem of a lookup that finds an object now, and would find a resource of its own stack, too, once that exists.
+fn repeated_object_problem(stack: &Stack, address: &Address, lookup: &DataLookup) -> Option<Diagnostic> {
+    let is_same = |resource: &&Resource| {
+        resource.kind.name == lookup.kind.name
+            && lookup.fields.iter().all(|(name, field)| {
+                let written = resource.attributes.get(name).and_then(|one| one.expression.known_value());
+                let text = |value: &Value| value.to_string();
+                written.is_some() && written.map(text) == field.known_value().map(text)
+            })
+    };
+    let own = &stack.resources.values().find(is_same)?.address;
+    let names: Vec<&str> = lookup.fields.keys().map(Name::as_str).collect();
+    let names = names.join(" and ");
+    Some(
+        Diagnostic::error(codes::LOOKED_UP, "a lookup would find several objects")
+            .with_label(lookup.span, "")
+            .detail(format!(
+                "{address} finds an object by its {names}, and {own} of this stack has the same."
+            ))
+            .help(format!("refer to the block itself: `${own}`; or give {own} another {names}")),
+    )
 }
 
 /// Returns whether an object has all attributes of a lookup. Values are also compared by their text, because a

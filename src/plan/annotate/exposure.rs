@@ -86,6 +86,12 @@ fn is_by_default(joined: &JoinedState<'_>, subject: &ResourceState<'_>, exposure
     attribute.is_some_and(|attribute| live_fact(joined, subject, attribute) == Value::Null)
 }
 
+/// Returns whether the block writes the attribute of an exposure that objects begin with: the object was opened since.
+fn is_written(subject: &ResourceState<'_>, exposure: &Exposure) -> bool {
+    let ExposureCheck::LeftAt { attribute, .. } = exposure.check else { return false };
+    subject.block.is_some_and(|block| block.attributes.contains_key(attribute))
+}
+
 fn exposure_result(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -115,7 +121,7 @@ fn exposure_result(
         verdict,
         message: format!("{}{default}{more}", exposure.text),
         context,
-        is_default: exposure.is_default,
+        is_default: exposure.is_default && !is_written(subject, exposure),
         source: subject.block.and_then(|block| joined.inputs.stack.sources.location_of(block.span)),
     }
 }

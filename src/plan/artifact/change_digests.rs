@@ -70,19 +70,39 @@ pub(super) fn decisions_by_address(plan: &Plan) -> Result<BTreeMap<&Address, Str
 }
 
 fn comparable_step<'p>(step: &'p Step, steps: &'p [Step]) -> ComparableStep<'p> {
-    let verb = |step: &Step| match step.operation {
+    let before = step.after.iter().filter_map(|number| steps.get(*number));
+    let mut after: Vec<(&Address, &'static str)> =
+        before.map(|before| (&before.address, verb(before))).collect();
+    after.sort();
+    ComparableStep { kind: &step.kind, operation: &step.operation, after }
+}
+
+const fn verb(step: &Step) -> &'static str {
+    match step.operation {
         Operation::Create { .. } => "create",
         Operation::Update { .. } => "update",
         Operation::Delete { .. } => "delete",
-    };
-    let mut after: Vec<(&Address, &str)> = step
-        .after
-        .iter()
-        .filter_map(|number| steps.get(*number))
-        .map(|before| (&before.address, verb(before)))
-        .collect();
-    after.sort();
-    ComparableStep { kind: &step.kind, operation: &step.operation, after }
+    }
+}
+
+/// Returns the steps of a plan for an address as phrases: `update: size, after create vpc.main`.
+pub(super) fn described_steps<'p>(
+    plan: &'p Plan,
+    address: &'p Address,
+) -> impl Iterator<Item = String> + 'p {
+    plan.steps.iter().filter(move |step| step.address == *address).map(|step| {
+        let calls = match &step.operation {
+            Operation::Update { calls, .. } => calls.iter().map(|call| call.call.as_str()).collect(),
+            Operation::Create { .. } | Operation::Delete { .. } => Vec::new(),
+        };
+        let calls = if calls.is_empty() { String::new() } else { format!(": {}", calls.join(", ")) };
+        let before = comparable_step(step, &plan.steps).after;
+        let before: Vec<String> =
+            before.iter().map(|(address, verb)| format!("{verb} {address}")).collect();
+        let after =
+            if before.is_empty() { String::new() } else { format!(", after {}", before.join(", ")) };
+        format!("{}{calls}{after}", verb(step))
+    })
 }
 
 fn updated_addresses(update: &LedgerUpdate) -> Vec<&Address> {
@@ -96,16 +116,28 @@ fn updated_addresses(update: &LedgerUpdate) -> Vec<&Address> {
     }
 }
 
+/// Path under which the digest of a policy stands that denies the plan as a whole: no kind has this name.
+const POLICY_PREFIX: &str = "policies.";
+
+/// Returns the policies that deny the plan as a whole, each with its path.
+fn denied_paths(plan: &Plan) -> impl Iterator<Item = (Address, String)> {
+    let denials =
+        plan.policy.iter().filter(|result| result.is_decided_denial() && result.address.is_none());
+    denials.filter_map(|result| {
+        Some((Address::parse(&format!("{POLICY_PREFIX}{}", result.name)).ok()?, result.name.to_string()))
+    })
+}
+
 /// Returns the path under which the digest of an output stands, as its secret stands in the ledger: no kind has the name
 /// `outputs`.
 fn output_path(name: &Name) -> Option<Address> {
     Address::parse(&format!("{OUTPUT_PREFIX}{name}")).ok()
 }
 
-/// Returns the name of the output whose digest stands under a path; `None` if it is that of a resource. In a module with the
-/// same name, paths are longer.
-fn output_of_path(path: &Address) -> Option<Name> {
-    let name = path.as_str().strip_prefix(OUTPUT_PREFIX)?;
+/// Returns the name of the output, or of the policy, whose digest stands under a path; `None` if it is that of a resource. In a
+/// module with the same name, paths are longer.
+fn name_in_path(path: &Address, prefix: &str) -> Option<Name> {
+    let name = path.as_str().strip_prefix(prefix)?;
     (!name.contains('.')).then(|| Name::new(name))
 }
 
@@ -119,8 +151,8 @@ fn output_decisions(plan: &Plan) -> Vec<(Address, String)> {
     plan.output_changes().filter_map(decision).collect()
 }
 
-/// Returns a plan with a short digest of the decisions for each address and each output that changes; without any where there
-/// is no key yet.
+/// Returns a plan with a short digest of the decisions for each address and each output that changes, and of each denial of the
+/// plan as a whole; without any where there is no key yet.
 #[must_use]
 pub fn with_change_digests(mut plan: Plan, key: &FingerprintKey) -> Plan {
     if key.is_none() {
@@ -135,7 +167,8 @@ pub fn with_change_digests(mut plan: Plan, key: &FingerprintKey) -> Plan {
     // A plan whose parts cannot be written has no fingerprint, and is blocked.
     let decisions = decisions_by_address(&plan).unwrap_or_default();
     let of_resources = decisions.into_iter().map(|(address, text)| (address.clone(), text));
-    let digests = of_resources.chain(output_decisions(&plan)).filter_map(digest).collect();
+    let digests =
+        of_resources.chain(output_decisions(&plan)).chain(denied_paths(&plan)).filter_map(digest).collect();
     plan.digests = digests;
     plan
 }
@@ -148,7 +181,8 @@ pub struct ReviewedDigests {
     pub fingerprint: Option<Name>,
     /// Number of addresses and outputs that the plan decides something for.
     pub count: usize,
-    /// The digests that the comment had room for, by address; of an output by `outputs.NAME`.
+    /// The digests that the comment had room for, by address; of an output by `outputs.NAME`, of a policy that denies the plan as a
+    /// whole by `policies.NAME`.
     pub digests: BTreeMap<Address, Name>,
 }
 
@@ -159,6 +193,8 @@ pub struct DigestDifference {
     pub addresses: Vec<Address>,
     /// The outputs that are decided differently, or changed by only one of the plans; sorted.
     pub outputs: Vec<Name>,
+    /// The policies that deny only one of the plans as a whole; sorted.
+    pub policies: Vec<Name>,
     /// Number of addresses and outputs that were not compared, because the comment had no room for their digests, or the
     /// later plan has none.
     pub not_compared: usize,
@@ -168,7 +204,10 @@ impl DigestDifference {
     /// Returns whether no difference was found, and nothing is left that was not compared.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.addresses.is_empty() && self.outputs.is_empty() && self.not_compared == 0
+        self.addresses.is_empty()
+            && self.outputs.is_empty()
+            && self.policies.is_empty()
+            && self.not_compared == 0
     }
 }
 
@@ -207,9 +246,10 @@ impl ReviewedDigests {
         let mut found =
             DigestDifference { not_compared: left_out.max(unknown), ..DigestDifference::default() };
         for path in differing {
-            match output_of_path(path) {
-                Some(name) => found.outputs.push(name),
-                None => found.addresses.push(path.clone()),
+            match (name_in_path(path, OUTPUT_PREFIX), name_in_path(path, POLICY_PREFIX)) {
+                (Some(output), _) => found.outputs.push(output),
+                (_, Some(policy)) => found.policies.push(policy),
+                (None, None) => found.addresses.push(path.clone()),
             }
         }
         found

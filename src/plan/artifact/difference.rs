@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use super::change_digests::decisions_by_address;
+use super::change_digests::{decisions_by_address, described_steps};
 use super::difference_part::{AttributePart, DifferencePart};
 use super::fingerprint::is_about_secret;
 use super::verdicts::{VerdictKind, Verdicts, verdicts_by_address, verdicts_of_plan};
@@ -110,6 +110,15 @@ impl PlanDifference {
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.whole.is_empty()
     }
+
+    /// Returns how many outputs are decided differently.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        let is_output = |one: &DifferencePart| {
+            matches!(one, DifferencePart::Output(_) | DifferencePart::RecordedOutput(_))
+        };
+        self.whole.iter().filter(|one| is_output(&one.part)).count()
+    }
 }
 
 /// Returns the difference between an earlier and a later plan.
@@ -139,7 +148,8 @@ pub fn compare_plans(old: PlanSide<'_>, new: PlanSide<'_>) -> Result<PlanDiffere
         let (one, other) = (old_verdicts.get(address), new_verdicts.get(address));
         parts.extend(sides.set_parts(one, other));
         if parts.is_empty() && before.get(address) != after.get(address) {
-            parts.push(sides.part(DifferencePart::Requests, Value::Null, Value::Null));
+            let steps = |plan| Value::List(described_steps(plan, address).map(Value::text).collect());
+            parts.push(sides.part(DifferencePart::Requests, steps(old.plan), steps(new.plan)));
         }
         if !parts.is_empty() {
             resources.push(ResourceDifference { address: address.clone(), parts });

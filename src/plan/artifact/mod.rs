@@ -10,6 +10,7 @@ pub mod drift_history;
 pub mod fingerprint;
 pub mod recheck;
 pub mod redaction;
+pub mod review_difference;
 pub mod saved_plan;
 pub mod signature;
 mod verdicts;

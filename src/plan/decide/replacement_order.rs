@@ -2,6 +2,8 @@
 //! the block's `lifecycle.replace` and what both objects would share; out: the order, with a reason where it is
 //! not the preferred one. Creating first is preferred because it has no outage.
 
+use std::collections::BTreeSet;
+
 use ipnet::Ipv4Net;
 
 use crate::model::address::Address;
@@ -41,30 +43,44 @@ pub(in crate::plan) fn replacement_order(
     }
 }
 
-/// Returns a note for each `--replace` approval of a replacement that the plan does not make.
+/// Returns a note for each approval, by `--replace` or `--delete-data`, of a loss that the plan does not bring.
 pub(in crate::plan) fn consent_notes(
     joined: &JoinedState<'_>,
     decisions: &[Decision<'_>],
 ) -> Vec<PlanNote> {
-    let replaced: Vec<&Address> = joined
-        .subjects
-        .iter()
-        .zip(decisions)
-        .filter(|(_, decision)| matches!(decision.act, DecisionKind::Replace { .. }))
-        .map(|(subject, _)| subject.address)
-        .collect();
-    let is_replaced = |address: &Address| replaced.iter().any(|one| one.is_within(address));
-    let idle = joined.inputs.options.replace.iter().filter(|address| !is_replaced(address));
-    idle.map(|address| PlanNote {
-        code: NoteCode::NotReplaced,
-        text: format!(
-            "{address} is not replaced: --replace only approves a replacement that the plan needs"
-        ),
-        help: "omit --replace; an edit that no call can make in place replaces the object".to_owned(),
+    let idle = |approved: &BTreeSet<Address>, is_meant: fn(DecisionKind) -> bool| {
+        let decided = || joined.subjects.iter().zip(decisions);
+        let is_idle = |address: &&Address| {
+            !decided()
+                .any(|(subject, decision)| is_meant(decision.act) && subject.address.is_within(address))
+        };
+        approved.iter().filter(is_idle).cloned().collect::<Vec<Address>>()
+    };
+    let note = |code, text: String, help: &str| PlanNote {
+        code,
+        text,
+        help: help.to_owned(),
         source: None,
         address: None,
-    })
-    .collect()
+    };
+    let options = joined.inputs.options;
+    let replaced = idle(&options.replace, |act| matches!(act, DecisionKind::Replace { .. }));
+    let deleted = idle(&options.delete_data, |act| act == DecisionKind::Delete);
+    let replaced = replaced.into_iter().map(|address| {
+        note(
+            NoteCode::NotReplaced,
+            format!("{address} is not replaced: --replace only approves a replacement that the plan needs"),
+            "omit --replace; an edit that no call can make in place replaces the object",
+        )
+    });
+    let deleted = deleted.into_iter().map(|address| {
+        note(
+            NoteCode::NotDeleted,
+            format!("{address} is not deleted: --delete-data only approves a deletion that the plan makes"),
+            "omit --delete-data; an object is deleted when no block declares it any more",
+        )
+    });
+    replaced.chain(deleted).collect()
 }
 
 fn refuse_replacement(subject: &ResourceState<'_>, decision: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {

@@ -353,6 +353,8 @@ pub enum NoteCode {
     OneByOne,
     /// An approval for a replacement that the plan does not make.
     NotReplaced,
+    /// An approval for the deletion of data that the plan does not make.
+    NotDeleted,
     /// A policy on kinds of which the plan has no resource.
     Unmatched,
     /// The API key lacks a right that steps need.

@@ -30,7 +30,7 @@ mod world;
 
 use serde_json::json;
 
-use super::model::change::{Action, Change, NoteCode, Plan};
+use super::model::change::{Action, Change, NoteCode, Plan, PlanNote};
 use super::model::step::Operation;
 use crate::model::address::Address;
 use crate::model::values::value::Value;
@@ -65,8 +65,9 @@ pub fn show(plan: &Plan) -> String {
         let (before, now, class) = (&drift.last_applied, &drift.live, drift.class);
         lines.push(format!("≠ {}{path} {before} → {now} {class:?}", drift.address));
     }
-    // The worlds of these tests agree to every replacement beforehand.
-    let notes = plan.notes.iter().filter(|note| note.code != NoteCode::NotReplaced);
+    // The worlds of these tests agree to every replacement and deletion beforehand.
+    let is_shown = |note: &&PlanNote| !matches!(note.code, NoteCode::NotReplaced | NoteCode::NotDeleted);
+    let notes = plan.notes.iter().filter(is_shown);
     lines.extend(notes.map(|note| format!("i {} | {}", note.text, note.help)));
     lines.extend(plan.blocks.iter().map(|block| format!("! {}: {}", block.code, block.text)));
     lines.join("\n")

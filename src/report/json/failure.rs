@@ -6,6 +6,8 @@ use serde::Serialize;
 use super::diagnostics::{self, DiagnosticEntry};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
+use crate::plan::artifact::review_difference::UnitDifference;
+use crate::report::json::plan::difference::{UnitDifferenceEntry, units_entries};
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_compact, to_pretty};
 
 /// Why a command has no result.
@@ -19,6 +21,8 @@ pub struct CommandFailure<'a> {
     pub rejected: Option<(&'a [Diagnostic], &'a Sources)>,
     /// Exit code of the command.
     pub exit: u8,
+    /// How plans differ from those that were reviewed, if that is the reason.
+    pub differences: &'a [UnitDifference],
 }
 
 #[derive(Serialize)]
@@ -27,6 +31,8 @@ struct FailureDocument<'a> {
     error: CommandErrorEntry<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differences: Vec<UnitDifferenceEntry<'a>>,
 }
 
 /// The command ended without a result. The last line.
@@ -41,6 +47,9 @@ pub(crate) struct FailureEvent<'a> {
     /// Problems of the configuration, if they are the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
+    /// How plans differ from those that were reviewed, if that is the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differences: Vec<UnitDifferenceEntry<'a>>,
 }
 
 /// Why a command has no result.
@@ -69,13 +78,15 @@ impl<'a> CommandFailure<'a> {
     #[must_use]
     pub fn document(&self) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        to_pretty(&FailureDocument { schema_version: SCHEMA_VERSION, error, diagnostics })
+        let differences = units_entries(self.differences);
+        to_pretty(&FailureDocument { schema_version: SCHEMA_VERSION, error, diagnostics, differences })
     }
 
     /// Returns the last line of a stream of events, without its line break.
     #[must_use]
     pub fn event(&self, time: Timestamp) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        to_compact(&FailureEvent { time, event: "error", error, diagnostics })
+        let differences = units_entries(self.differences);
+        to_compact(&FailureEvent { time, event: "error", error, diagnostics, differences })
     }
 }

@@ -27,7 +27,9 @@ pub use self::ledger_check::{check_document, repair_document};
 #[cfg(test)]
 pub(crate) use self::plan::apply_events::ApplyStreamLine;
 pub use self::plan::change_entry::PlanDocumentOptions;
-pub use self::plan::difference::{PlanDifferenceDocument, difference_document, digest_difference_document};
+pub use self::plan::difference::{
+    PlanDifferenceDocument, UnitsDifferenceDocument, difference_document, units_difference_document,
+};
 pub use self::plan::document::{PlanDocument, plan_to, render_plan_document};
 #[cfg(test)]
 pub(crate) use self::plan::events::PlanStreamLine;

@@ -158,7 +158,7 @@ struct UnitsSummary {
 struct UnitsCostEntry {
     /// Before the apply.
     monthly_before: JsonDecimal,
-    /// After the apply.
+    /// After the apply. Blocked units stay as they are.
     monthly_after: JsonDecimal,
     /// Difference of the two.
     delta: JsonDecimal,

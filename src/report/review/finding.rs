@@ -89,8 +89,8 @@ pub(super) fn plan_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
     found
 }
 
-/// Returns the failed resources of an apply, its ambiguous intents, the resources that it skipped or left open, and what the
-/// policies that were left to it said, unless they passed.
+/// Returns the failed resources of an apply, its ambiguous intents, the resources that it skipped or left open, and the policy
+/// results that are not a plain pass.
 fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
     let of = |address: &Address| {
         let change = review.plan.changes.iter().find(|change| change.address == *address);
@@ -105,7 +105,8 @@ fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFindin
         place,
     };
     let failed = ran.failures(review.plan.base.destroy).map(|(address, why)| {
-        let text = join_sentences(&[&prefix_subject(address.as_str(), &why.what), why.means, &why.next]);
+        let text =
+            phrases::join_sentences(&[&prefix_subject(address.as_str(), &why.what), why.means, &why.next]);
         finding("failed", FindingLevel::Error, address.as_str(), text, of(address))
     });
     let asked = ran.outcome.questions.iter().map(|asked| {
@@ -125,8 +126,7 @@ fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFindin
         let place = FindingLocation::from_location(view::decided_at(change), review);
         finding("skipped", FindingLevel::Warning, change.address.as_str(), text, place)
     });
-    let is_final = |shown: &ShownResult<'_>| shown.is_final;
-    let policies = review.denials().filter(is_final).map(|shown| policy_finding(review, &shown, None));
+    let policies = review.denials().map(|shown| policy_finding(review, &shown, None));
     failed.chain(asked).chain(undone).chain(policies).collect()
 }
 
@@ -164,7 +164,7 @@ fn blocker_finding(review: &PlanReview<'_>, block: &Blocker) -> ReviewFinding {
     ReviewFinding {
         rule: format!("blocked/{}", block.code),
         level: if block.only_freezes() { FindingLevel::Warning } else { FindingLevel::Error },
-        text: join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
+        text: phrases::join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
         subject,
         unit: Some(review.title()),
         place: FindingLocation::from_location(block.source.as_ref(), review),
@@ -183,7 +183,7 @@ fn policy_finding(review: &PlanReview<'_>, shown: &ShownResult<'_>, remedy: Opti
         } else {
             FindingLevel::Warning
         },
-        text: join_sentences(&[&prefix_subject(&subject, &says), remedy.unwrap_or_default()]),
+        text: phrases::join_sentences(&[&prefix_subject(&subject, &says), remedy.unwrap_or_default()]),
         subject,
         unit: Some(review.title()),
         place: FindingLocation::from_location(ruling.source.as_ref(), review),
@@ -263,7 +263,7 @@ impl ReviewDiagnostics<'_> {
                 Severity::Error => FindingLevel::Error,
                 Severity::Warning => FindingLevel::Warning,
             },
-            text: join_sentences(&[&prefix_subject(name, &problem.summary), &detail, &help]),
+            text: phrases::join_sentences(&[&prefix_subject(name, &problem.summary), &detail, &help]),
             subject: format!("{name} {}", problem.summary).trim_start().to_owned(),
             unit,
             place: self.spot(problem),
@@ -284,18 +284,6 @@ impl ReviewDiagnostics<'_> {
 
 fn prefix_subject(subject: &str, text: &str) -> String {
     if subject.is_empty() { text.to_owned() } else { format!("{subject}: {text}") }
-}
-
-/// Joins sentences with a full stop where one is missing between two; omits empty ones.
-fn join_sentences(parts: &[&str]) -> String {
-    let mut text = String::new();
-    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
-        if !text.is_empty() {
-            text.push_str(if text.ends_with(['.', '!', '?']) { " " } else { ". " });
-        }
-        text.push_str(part);
-    }
-    text
 }
 
 /// The problems of a configuration, for the formats in `ReviewFormat::FOR_DIAGNOSTICS`.

@@ -16,7 +16,7 @@ mod units;
 use std::fmt;
 
 pub use self::markdown::{
-    comment_marker, difference_markdown, digests_of, fingerprint_of, marker_of, units_of,
+    comment_marker, difference_markdown, digests_of, fingerprint_of, has_digest_line, marker_of, units_of,
 };
 pub use self::units::UnitsReport;
 use super::finding::{ReviewDiagnostics, plan_findings};

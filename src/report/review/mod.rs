@@ -10,8 +10,8 @@ mod view;
 pub use self::finding::ReviewDiagnostics;
 pub use comment::{head_of, plan_failed, with_head};
 pub use formats::{
-    ReviewFormat, UnitsReport, comment_marker, difference_markdown, digests_of, fingerprint_of, marker_of,
-    units_of,
+    ReviewFormat, UnitsReport, comment_marker, difference_markdown, digests_of, fingerprint_of,
+    has_digest_line, marker_of, units_of,
 };
 pub use view::{PlanReview, RepositoryRoot, ReviewSubject, ReviewedCommit};
 

@@ -3,6 +3,7 @@
 
 use foldhash::HashMap;
 
+use crate::apply::event::Outcome;
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::SourceLocation;
@@ -12,14 +13,17 @@ use crate::plan::model::change::{
     AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult,
     PolicyStatus,
 };
+use crate::plan::model::output::PlannedOutput;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::groups::{self, PlanEntry};
 pub(super) use crate::report::groups::{affects_users, is_dangerous};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::named_ids::named_values;
+use crate::report::text::output_line::OutputLine;
 use crate::report::text::phrases::{self, DueStatement};
 use crate::report::text::policy_results::{PolicyGroup, ShownResult};
+use crate::report::text::style::TextStyle;
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
 /// How many resources to name whose difference is charged at once.
@@ -181,6 +185,20 @@ impl<'a> PlanReview<'a> {
             Some(ran) => DueStatement::of_apply(ran.due(self.plan)),
             None => DueStatement::of_plan(self.plan.cost.due),
         }
+    }
+
+    /// Returns the outputs that the plan changes; after an apply, with the values that it recorded.
+    pub(super) fn output_lines(&self, is_whole: bool) -> Vec<OutputLine<'a>> {
+        let style = TextStyle::plain(80);
+        let line = |output: &'a PlannedOutput| match self.run_report() {
+            None => OutputLine::new(output, is_whole, style),
+            Some(ran) => {
+                let Outcome { outputs, failed, skipped, .. } = ran.outcome;
+                let is_complete = failed.is_empty() && skipped.is_empty();
+                OutputLine::of_run(output, outputs.get(&output.name), is_complete, (is_whole, style))
+            }
+        };
+        self.plan.output_changes().map(line).collect()
     }
 
     /// Returns the results of the drift check; `None` if the report is about something else.

@@ -3,24 +3,33 @@
 
 use crate::plan::artifact::change_digests::DigestDifference;
 use crate::plan::artifact::difference::{PartDifference, PlanDifference};
+use crate::plan::artifact::review_difference::ReviewDifference;
 use crate::report::groups::group_differences;
-use crate::report::text::difference_line::DifferenceLine;
+use crate::report::text::difference_line::{DifferenceLine, decided_differently};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
-/// Returns the difference as text. `title` names the plans, such as `shop/prod`.
+/// Returns the difference of a later plan from what was reviewed. `title` names the plans, such as `shop/prod`.
 #[must_use]
-pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyle) -> String {
+pub fn difference_page(title: &str, difference: &ReviewDifference, style: TextStyle) -> String {
+    match difference {
+        ReviewDifference::Parts(difference) => parts_page(title, difference, style),
+        ReviewDifference::Addresses { is_same: true, .. } => {
+            parts_page(title, &PlanDifference::default(), style)
+        }
+        ReviewDifference::Addresses { found, is_same: false } => addresses_page(title, found, style),
+    }
+}
+
+fn parts_page(title: &str, difference: &PlanDifference, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     if difference.is_empty() {
         page.add_line(title_line(title).push_text("  the plans decide the same"));
         return page.finish();
     }
-    let what = match difference.resources.len() {
-        0 => "the plans differ, but decide the same for each resource".to_owned(),
-        count => format!("{} decided differently", phrases::count_noun(count, "resource")),
-    };
+    let what = decided_differently(difference.resources.len(), difference.output_count())
+        .unwrap_or_else(|| "the plans differ, but decide the same for each resource and output".to_owned());
     page.add_line(title_line(title).push_text(format!("  {what}")));
     for group in group_differences(&difference.resources) {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, group.title).continue_at(4));
@@ -34,17 +43,12 @@ pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyl
 }
 
 /// Returns the addresses in which a later plan differs from the one in a comment.
-#[must_use]
-pub fn digest_difference_page(title: &str, difference: &DigestDifference, style: TextStyle) -> String {
+fn addresses_page(title: &str, difference: &DigestDifference, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
-    let count = |count: usize, noun: &str| (count > 0).then(|| phrases::count_noun(count, noun));
-    let counts = [count(difference.addresses.len(), "resource"), count(difference.outputs.len(), "output")];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
-    let what = if counts.is_empty() {
-        "the plans differ, but no resource or output is known to be decided differently".to_owned()
-    } else {
-        format!("{} decided differently", counts.join(" and "))
-    };
+    let what =
+        decided_differently(difference.addresses.len(), difference.outputs.len()).unwrap_or_else(|| {
+            "the plans differ, but no resource or output is known to be decided differently".to_owned()
+        });
     page.add_line(title_line(title).push_text(format!("  {what}")));
     for address in &difference.addresses {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, address.as_str()));
@@ -54,11 +58,19 @@ pub fn digest_difference_page(title: &str, difference: &DigestDifference, style:
             TextLine::indent(2).push_text("output ").push_styled(TextRole::Strong, name.as_str()),
         );
     }
+    for name in &difference.policies {
+        page.add_line(
+            TextLine::indent(2)
+                .push_text("policy ")
+                .push_styled(TextRole::Strong, name.as_str())
+                .push_text(": it denies only one of the plans"),
+        );
+    }
     if difference.not_compared > 0 {
         let count = phrases::count_noun(difference.not_compared, "decision");
         let text = format!("{count} not compared: the comment has no digest of them");
         page.add_line(TextLine::indent(2).push_styled(TextRole::Warning, text));
-    } else if counts.is_empty() {
+    } else if difference.is_empty() {
         page.add_line(
             TextLine::indent(2)
                 .push_text("expressions of outputs, moves, blockers of the whole plan or options differ"),

@@ -14,6 +14,7 @@ use crate::model::values::value::Value;
 use crate::plan::artifact::change_digests::{ReviewedDigests, with_change_digests};
 use crate::plan::artifact::difference::{MovedSide, PlanDifference, PlanSide, compare_plans};
 use crate::plan::artifact::fingerprint::with_blockers;
+use crate::plan::artifact::review_difference::ReviewDifference;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::plan::model::step::{Operation, Step};
@@ -301,7 +302,11 @@ fn a_difference_is_rendered_with_the_side_that_moved() {
         new.changes.push(change("new"));
     }
     old.base.serial += 1;
-    let page = terminal::difference_page("shop/prod", &compare(&old, &new), TextStyle::plain(100));
+    let page = terminal::difference_page(
+        "shop/prod",
+        &ReviewDifference::Parts(compare(&old, &new)),
+        TextStyle::plain(100),
+    );
     insta::assert_snapshot!(page, @"
     shop/prod  7 resources decided differently
       database.main

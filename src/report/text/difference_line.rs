@@ -43,9 +43,7 @@ impl DifferenceLine {
             DifferencePart::Effects => ("effects".into(), each(&|value| list_text(value, "; "))),
             DifferencePart::Affects => ("affected resources".into(), each(&|value| list_text(value, ", "))),
             DifferencePart::Price => ("monthly price".into(), each(&price_text)),
-            DifferencePart::Requests => {
-                ("the requests that an apply sends, or what the ledger records".into(), None)
-            }
+            DifferencePart::Requests => ("steps, or what the ledger records".into(), steps_text(old, new)),
             DifferencePart::Blocker => (verdict_label(old, new, "blocked by"), None),
             DifferencePart::Policy => (verdict_label(old, new, "denied by the policy"), None),
             DifferencePart::Output(name) => (format!("output {name}"), or_none("none")),
@@ -71,6 +69,15 @@ impl DifferenceLine {
         let short = |text| phrases::shorten_text(text, MAX_VALUE_CHARS, style);
         Self { label, values: values.map(|(old, new)| (short(old), short(new))) }
     }
+}
+
+/// Returns how much two plans decide differently; `None` if that is nothing.
+#[must_use]
+pub fn decided_differently(resources: usize, outputs: usize) -> Option<String> {
+    let count = |count: usize, noun: &str| (count > 0).then(|| phrases::count_noun(count, noun));
+    let counts: Vec<String> =
+        [count(resources, "resource"), count(outputs, "output")].into_iter().flatten().collect();
+    (!counts.is_empty()).then(|| format!("{} decided differently", counts.join(" and ")))
 }
 
 fn attribute_line(
@@ -126,6 +133,11 @@ fn cause_text(cause: &Value) -> String {
         Err(_) => "not known",
     }
     .to_owned()
+}
+
+/// Returns the steps of both plans; `None` if those are equal, so that the ledger entries differ.
+fn steps_text(old: &Value, new: &Value) -> Option<(String, String)> {
+    (old != new).then(|| (list_text(old, "; "), list_text(new, "; ")))
 }
 
 fn order_text(create_first: &Value) -> String {
@@ -216,7 +228,8 @@ mod tests {
             line(DifferencePart::Price, price(Some(10), Some(10)), price(Some(10), Some(12))),
             line(DifferencePart::Price, price(None, Some(12)), price(Some(12), None)),
             line(DifferencePart::Price, price(None, None), price(None, Some(7))),
-            line(DifferencePart::Requests, Value::Null, Value::Null),
+            line(DifferencePart::Requests, list(&["create"]), list(&["create"])),
+            line(DifferencePart::Requests, list(&["create"]), list(&["create, after create vpc.main"])),
             line(DifferencePart::Blocker, Value::Null, text("protected")),
             line(DifferencePart::Blocker, text("protected"), Value::Null),
             line(DifferencePart::Policy, Value::Null, text("budget")),
@@ -252,7 +265,8 @@ mod tests {
         monthly price | $10.00 | $12.00 instead of $10.00
         monthly price | $12.00 | $12.00 now, then not known
         monthly price | none, or not known | $7.00
-        the requests that an apply sends, or what the ledger records
+        steps, or what the ledger records
+        steps, or what the ledger records | create | create, after create vpc.main
         newly blocked by protected
         no longer blocked by protected
         newly denied by the policy budget

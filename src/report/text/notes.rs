@@ -18,6 +18,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
             NoteCode::Rename
             | NoteCode::Left
             | NoteCode::NotReplaced
+            | NoteCode::NotDeleted
             | NoteCode::Unmatched
             | NoteCode::NotKept
             | NoteCode::MissingRight

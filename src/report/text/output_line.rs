@@ -50,6 +50,31 @@ impl<'a> OutputLine<'a> {
         let names = if is_whole { usize::MAX } else { MAX_NAMES };
         Self { sign, name: &output.name, values, notes: describe_notes(output, names) }
     }
+
+    /// Returns the parts of an output after an apply that recorded this value for it; `None`: no value of it was known.
+    /// `is_complete` is whether the apply made all its steps: only then are removed outputs dropped.
+    #[must_use]
+    pub fn of_run(
+        output: &'a PlannedOutput,
+        recorded: Option<&Value>,
+        is_complete: bool,
+        (is_whole, style): (bool, TextStyle),
+    ) -> Self {
+        let kept = PlannedOutput { after: output.before.clone(), cause: None, ..output.clone() };
+        let (actual, note) = match (&output.after, recorded) {
+            (Some(_), Some(value)) if output.before.as_ref() == Some(value) => (kept, ""),
+            (Some(_), Some(value)) => (PlannedOutput { after: Some(value.clone()), ..kept }, ""),
+            (None, _) if is_complete => return Self::new(output, is_whole, style),
+            (_, _) if output.before.is_some() => (kept, "not changed by this run"),
+            (_, _) => (kept, "not recorded: its value is not known after this run"),
+        };
+        let cause = output.cause.filter(|_| actual.after != actual.before);
+        let actual = PlannedOutput { cause, ..actual };
+        let OutputLine { sign, values, notes, .. } = OutputLine::new(&actual, is_whole, style);
+        let notes =
+            [note, &notes].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
+        Self { sign, name: &output.name, values, notes }
+    }
 }
 
 /// Returns why an output changes, where its values do not say it, and the units that read it.

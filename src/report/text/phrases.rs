@@ -167,6 +167,19 @@ pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: 
     if rest > 0 { format!("{text} and {rest} more") } else { text }
 }
 
+/// Joins sentences with a full stop where one is missing between two; omits empty ones.
+#[must_use]
+pub fn join_sentences<T: AsRef<str>>(parts: &[T]) -> String {
+    let mut text = String::new();
+    for part in parts.iter().map(|part| part.as_ref().trim()).filter(|part| !part.is_empty()) {
+        if !text.is_empty() {
+            text.push_str(if text.ends_with(['.', '!', '?']) { " " } else { ". " });
+        }
+        text.push_str(part);
+    }
+    text
+}
+
 /// Returns how many of the counted changes are blocked; `None` if none is.
 #[must_use]
 pub fn blocked_changes(count: usize) -> Option<String> {

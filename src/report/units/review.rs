@@ -9,7 +9,7 @@ use std::fmt;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Sources;
 use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
@@ -211,7 +211,7 @@ impl<'a> UnitReview<'a> {
 pub struct UnitsCost {
     /// Before the apply, in USD.
     pub before: Decimal,
-    /// After the apply, in USD.
+    /// After the apply, in USD. Blocked units stay as they are.
     pub after: Decimal,
     /// Number of billed objects without a known price.
     pub unpriced: usize,
@@ -324,10 +324,27 @@ impl<'a> UnitsReview<'a> {
         self.units.iter().filter_map(|unit| unit.plan)
     }
 
-    /// Returns how many changes of an action the units have together.
+    /// Returns how many changes of an action the units have together. A move between two of them is one.
     #[must_use]
     pub fn count(&self, action: Action) -> usize {
-        self.plans().map(|plan| ActionCounts::from_plan(plan).get(action)).sum()
+        let all: usize = self.plans().map(|plan| ActionCounts::from_plan(plan).get(action)).sum();
+        if action == Action::Move { all - self.repeated_moves() } else { all }
+    }
+
+    /// Returns how many moves are in the plans of both units, where they leave and where they arrive.
+    fn repeated_moves(&self) -> usize {
+        let moves = |plan: &'a Plan| plan.changes.iter().filter(|change| change.action == Action::Move);
+        let arrivals = self.plans().flat_map(moves).filter_map(|change| {
+            let was = change.was.as_ref()?;
+            Some((was.stack.as_ref()?, &was.address))
+        });
+        let arrivals: BTreeSet<(&Name, &Address)> = arrivals.collect();
+        let named = self.units.iter().filter_map(|unit| Some((unit.name.unit()?, unit.plan?)));
+        let leaves = |(unit, plan): (&UnitName, &'a Plan)| {
+            let unit = Name::new(unit.to_string());
+            moves(plan).filter(|change| arrivals.contains(&(&unit, &change.address))).count()
+        };
+        if arrivals.is_empty() { 0 } else { named.map(leaves).sum() }
     }
 
     /// Returns how many of the changes are in blocked units, and so not applied.
@@ -343,14 +360,21 @@ impl<'a> UnitsReview<'a> {
         self.units.iter().map(UnitReview::output_count).sum()
     }
 
-    /// Returns the cost of all units together.
+    /// Returns the cost of all units together. Those that are blocked stay as they are.
     #[must_use]
     pub fn cost(&self) -> UnitsCost {
-        self.plans().fold(UnitsCost::default(), |sum, plan| UnitsCost {
-            before: sum.before + plan.cost.monthly_before,
-            after: sum.after + plan.cost.monthly_after,
-            unpriced: sum.unpriced + plan.cost.unpriced,
-            due: sum.due.merge(plan.cost.due),
+        let planned = self.units.iter().filter_map(|unit| Some((unit.status, &unit.plan?.cost)));
+        planned.fold(UnitsCost::default(), |sum, (status, cost)| {
+            let (after, due) = match status {
+                UnitStatus::Blocked => (cost.monthly_before, DueTotal::default()),
+                _ => (cost.monthly_after, cost.due),
+            };
+            UnitsCost {
+                before: sum.before + cost.monthly_before,
+                after: sum.after + after,
+                unpriced: sum.unpriced + cost.unpriced,
+                due: sum.due.merge(due),
+            }
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Registry, RuleCheck};
 use crate::model::values::value::Value;
-use crate::workspace::outside_readers::visit_texts;
+use crate::workspace::conflicts::outside_readers::visit_texts;
 
 /// A live object that uses another.
 #[derive(Debug, Clone, Copy)]

@@ -9,6 +9,7 @@ use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
 use crate::model::live::snapshot::ObjectKey;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
+use crate::workspace::conflicts::lookups::UnitLookup;
 use crate::workspace::unit::UnitName;
 
 /// Objects of others that a unit needs.
@@ -16,8 +17,8 @@ use crate::workspace::unit::UnitName;
 pub struct UsedObjects {
     /// Those that its blocks name by id or find by `data`, each with the address of a block.
     pub used: BTreeMap<ObjectKey, Address>,
-    /// The lookups that find an object by one of its attributes.
-    pub lookups: BTreeMap<(ObjectKey, Name), Address>,
+    /// Its lookups that find an object.
+    pub lookups: Vec<UnitLookup>,
     /// The attributes that it reads of what its lookups find, `None` for any of them, with the lookup.
     pub reads: BTreeMap<(ObjectKey, Option<Name>), Address>,
 }
@@ -43,23 +44,34 @@ pub type UnitBlockers = BTreeMap<usize, Vec<Blocker>>;
 /// A resource of a unit, by the unit's position.
 pub(super) type Claimant<'a> = (usize, &'a Address);
 
-/// Adds a blocker to both sides of a conflict; the texts describe it in the unit of the first and in that of the second.
+/// Adds a blocker to both sides of a conflict that goes when one of them is changed; the texts describe it in the unit of the
+/// first and in that of the second.
 pub(super) fn add_pair(
     units: &[UnitClaims<'_>],
     (one, other): (Claimant<'_>, Claimant<'_>),
     texts: [String; 2],
     blockers: &mut UnitBlockers,
 ) {
+    let help = format!("Change one of the two: {} or {}.", units[one.0].name, units[other.0].name);
+    add_pair_with_help(units, (one, other), (texts, &help), blockers);
+}
+
+/// Does the same, with another help.
+pub(super) fn add_pair_with_help(
+    units: &[UnitClaims<'_>],
+    (one, other): (Claimant<'_>, Claimant<'_>),
+    (texts, help): ([String; 2], &str),
+    blockers: &mut UnitBlockers,
+) {
     let [text, back] = texts;
-    for ((unit, own), other, text) in [(one, other.0, text), (other, one.0, back)] {
-        let help = format!("Change one of the two: {} or {}.", units[unit].name, units[other].name);
+    for ((unit, own), text) in [(one, text), (other, back)] {
         let source = units[unit].plan.changes.iter().find(|change| change.address == *own);
         let source = source.and_then(|change| change.source.clone());
         blockers.entry(unit).or_default().push(Blocker {
             code: UNIT_CONFLICT.code.into(),
             address: Some(own.clone()),
             text,
-            help,
+            help: help.to_owned(),
             source,
         });
     }

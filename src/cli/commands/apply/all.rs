@@ -61,9 +61,9 @@ pub(in crate::cli) async fn apply_all(
     planned.require_rights(&workspace)?;
     let plan_command = session.command_line(&request.format_plan_command());
     let expected = (request.expected, plan_command.as_str());
-    let expected = check_expected(&workspace, &planned, expected).inspect_err(|_| {
+    let expected = check_expected(&workspace, &planned, expected).map_err(|failure| {
         let plans = planned.planned().map(|(_, unit)| &unit.plan);
-        show_review_difference(&session.ui, reviewed.as_ref(), plans);
+        failure.with_differences(show_review_difference(&session.ui, reviewed.as_ref(), plans))
     })?;
     let kept = match expected {
         ExpectedReview::Planned => None,
@@ -197,11 +197,14 @@ pub(super) async fn apply_set(
         apply_command: session.command_line(&apply_file_command(directory)),
         ..PlanningOptions::default()
     };
-    let replaced =
-        |(name, saved): (&UnitName, &SavedPlan)| (name.clone(), saved.binding.requested.replace.clone());
-    let replacements = set.plans.iter().map(replaced).collect();
-    let options =
-        UnitsOptions { planning, replacements, forces_all_readers: true, ..UnitsOptions::default() };
+    let requested = || set.plans.iter().map(|(name, saved)| (name.clone(), &saved.binding.requested));
+    let options = UnitsOptions {
+        planning,
+        replacements: requested().map(|(name, options)| (name, options.replace.clone())).collect(),
+        deleted_data: requested().map(|(name, options)| (name, options.delete_data.clone())).collect(),
+        forces_all_readers: true,
+        ..UnitsOptions::default()
+    };
     let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
     if let Some(run) = request.join {
         let saved = Some((set.fingerprint.as_str(), &reviewed));

@@ -101,7 +101,7 @@ impl UnitsApplyRequest<'_> {
     pub(in crate::cli) fn format_command(&self) -> String {
         if self.destroy {
             // A destroy takes no approval of deletions, and leaves removed units.
-            return format!("destroy{}", format_unit_flags(self.units, &[], (&[], &[]), self.readers));
+            return format!("destroy{}", format_unit_flags(self.units, &[], &[], self.readers));
         }
         let command = format!("apply{}", self.format_flags());
         std::iter::once(command).chain(self.overriding.format_flags()).collect::<Vec<_>>().join(" ")
@@ -115,8 +115,7 @@ impl UnitsApplyRequest<'_> {
 
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
-        let approvals = (&*self.scope.allow_deletes, &*self.scope.replace);
-        format_unit_flags(self.units, self.removals, approvals, self.readers)
+        format_unit_flags(self.units, self.removals, &self.scope.format_approvals(), self.readers)
     }
 }
 

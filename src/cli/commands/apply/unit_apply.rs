@@ -56,7 +56,7 @@ use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, Change, Plan};
+use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::LedgerUpdate;
 use crate::report::run_report::RunReport;
 use crate::workspace::fit::{UnitPhase, check_fit};
@@ -213,13 +213,14 @@ impl<'a> ApplyCommand<'a> {
     pub(super) async fn run_reviewed(&self, reviewed: &ReviewedUnit<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         self.resolve_open_intents().await?;
-        let is_replaced = |change: &&Change| change.action == Action::Replace;
-        let replaced = reviewed.plan.changes.iter().filter(is_replaced);
+        let changes = reviewed.plan.changes.iter();
+        let replaced = changes.filter(|change| change.action == Action::Replace);
         let options = PlanningOptions {
             destroy: reviewed.plan.base.destroy,
             // The review covered the deletions, and the replacements that it shows; the plan must fit it.
             allow_deletes: true,
             replace: replaced.map(|change| change.address.clone()).collect(),
+            delete_data: reviewed.plan.base.delete_data.clone(),
             holds_deletions: reviewed.holds_deletions && reviewed.phase == UnitPhase::Changes,
             planned_elsewhere: Arc::clone(&reviewed.planned_elsewhere),
             overrides: self.overriding.policy_names(),
@@ -281,9 +282,9 @@ impl<'a> ApplyCommand<'a> {
         };
         let is_new = |block: &&Blocker| !saved.plan.blocks.iter().any(|known| known.is_same(block));
         if let Some(block) = plan.blocks.iter().find(is_new) {
-            show_plan_difference(&session.ui, (&saved.plan, &plan));
             return Err(CliFailure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
-                .help(block.help.clone()));
+                .help(block.help.clone())
+                .with_differences(show_plan_difference(&session.ui, (&saved.plan, &plan))));
         }
         let checked =
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));

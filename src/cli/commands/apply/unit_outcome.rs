@@ -133,7 +133,10 @@ pub(super) fn is_applied_already(
     let (ui, expected) = (&session.ui, order.expected.as_ref());
     let Some((run, end)) = approval::find_applied_run(expected, plan, &ledger.history) else {
         let checked = approval::check_fingerprint(expected, plan);
-        return checked.inspect_err(|_| show_review_difference(ui, order.against, [plan])).map(|()| false);
+        let with_differences = |failure: CliFailure| {
+            failure.with_differences(show_review_difference(ui, order.against, [plan]))
+        };
+        return checked.map_err(with_differences).map(|()| false);
     };
     ui.hint(&approval::applied_already(&run.number, end.at));
     if ui.ndjson || ui.json {

@@ -69,7 +69,7 @@ fn check_destroy_flags(
         }
         (None, _) => "confirmation is required, but this is not a terminal",
     };
-    let flags = format_unit_flags(request.units, &[], (&[], &[]), request.readers);
+    let flags = format_unit_flags(request.units, &[], &[], request.readers);
     let review = session.command_line(&format!("plan{flags} --destroy"));
     let confirm = format!("destroy{flags} --yes --confirm {}", quote_shell_word(root));
     Err(CliFailure::new(Exit::Usage, what)

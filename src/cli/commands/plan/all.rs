@@ -123,10 +123,9 @@ fn command_flags(request: &UnitsPlanRequest<'_>) -> String {
     let UnitsPlanRequest { units, removals, readers, scope, destroy, .. } = request;
     // A destroy needs no approval of deletions, and leaves removed units.
     if *destroy {
-        return format_unit_flags(units, &[], (&[], &[]), &readers.force_readers);
+        return format_unit_flags(units, &[], &[], &readers.force_readers);
     }
-    let approvals = (&*scope.allow_deletes, &*scope.replace);
-    format_unit_flags(units, &removals.units, approvals, &readers.force_readers)
+    format_unit_flags(units, &removals.units, &scope.format_approvals(), &readers.force_readers)
 }
 
 /// Saves the plans of the units with something to do, with a manifest that is signed if a key is given.

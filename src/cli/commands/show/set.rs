@@ -9,10 +9,11 @@ use crate::cli::args::report::ReportTarget;
 use crate::cli::artifacts::plan_set::{self, LoadedPlanSet};
 use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
 use crate::cli::command_context::CommandContext;
-use crate::cli::files::stack_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::kinds::REGISTRY;
+use crate::plan::artifact::review_difference::UnitDifference;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
 use crate::report::units::review::{ReviewedName, UnitReview, UnitStatus, UnitsReview};
@@ -68,31 +69,47 @@ pub(super) fn show(session: &CommandContext, request: &SetRequest<'_>) -> Result
     Ok(Exit::Done)
 }
 
-/// Shows how each plan of a set differs from the reviewed one, and which units only one side has.
+/// Shows how each plan of a set differs from the reviewed one, and which units only one side has; also to the report `json`.
 fn show_differences(
     session: &CommandContext,
     request: &SetRequest<'_>,
     (set, against): (&LoadedPlanSet, &Path),
 ) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
-    if ui.json || ui.ndjson || !request.reports.is_empty() {
-        let message = "the documents and reports of a difference are of one plan, and this is a set";
-        return Err(CliFailure::new(Exit::Usage, message)
-            .help("Name one of its plans: stead show DIRECTORY/STACK.ENVIRONMENT.plan --against FILE."));
+    if let Some((format, _)) = request.reports.iter().find(|(format, _)| format.name() != "json") {
+        let message = format!("--report {} does not show the differences of a set", format.name());
+        return Err(CliFailure::new(Exit::Usage, message).help("With a set and --against there is json."));
     }
     let reviewed = ReviewedPlans::read(&session.settings, against, request.verify_key)?;
-    let mut known: BTreeSet<String> = reviewed.units().into_iter().cloned().collect();
+    let mut gone: BTreeSet<String> = reviewed.units().into_iter().cloned().collect();
+    let (mut found, mut new): (Vec<UnitDifference>, Vec<String>) = (Vec::new(), Vec::new());
     for (name, saved) in &set.plans {
         let title = name.to_string();
-        if known.remove(&title) {
-            let difference =
-                reviewed.compare(&saved.plan, (&saved.binding.ledger, &saved.stead_version))?;
-            ui.write_result(&difference.to_page(&title, ui.style));
+        if gone.remove(&title) {
+            let side = (saved.binding.ledger.as_str(), saved.stead_version.as_str());
+            found.push((title, reviewed.compare(&saved.plan, side)?));
         } else {
-            ui.write_result(&format!("{title}  has something to do now, and was not reviewed\n"));
+            new.push(title);
         }
     }
-    for title in known {
+    let gone: Vec<String> = gone.into_iter().collect();
+    let document = || json::units_difference_document(&found, &new, &gone);
+    for (format, path) in request.reports {
+        write_files::write_public(path, document().as_bytes())?;
+        let path = stack_files::display_path(path);
+        ui.write_message(&format!("wrote the {format} report to {path}"));
+    }
+    if ui.json || ui.ndjson {
+        ui.write_result(&document());
+        return Ok(Exit::Done);
+    }
+    for (title, difference) in &found {
+        ui.write_result(&terminal::difference_page(title, difference, ui.style));
+    }
+    for title in new {
+        ui.write_result(&format!("{title}  has something to do now, and was not reviewed\n"));
+    }
+    for title in gone {
         ui.write_result(&format!("{title}  was reviewed, and has nothing to do now\n"));
     }
     Ok(Exit::Done)

@@ -62,10 +62,12 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
     let mut stacks: Vec<_> = workspace.selected_units().map(|(_, one)| &one.unit.name.stack).collect();
     stacks.sort();
     stacks.dedup();
+    let count = workspace.selected.units.len();
     session.ui.write_result(&format!(
-        "{} of {} are valid\n",
-        count_noun(workspace.selected.units.len(), "unit"),
-        count_noun(stacks.len(), "stack")
+        "{} of {} {} valid\n",
+        count_noun(count, "unit"),
+        count_noun(stacks.len(), "stack"),
+        if count == 1 { "is" } else { "are" }
     ));
     session.next(&format!("plan{}", request.units.format_flags()), "shows what would change");
     Ok(Exit::Done)

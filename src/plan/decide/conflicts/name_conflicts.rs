@@ -81,8 +81,9 @@ pub(in crate::plan) fn block_name_conflicts(
             "name" => "named".to_owned(),
             other => format!("with the {other}"),
         };
-        let there =
-            format!("A {} {known} `{}` exists already ({})", subject.kind.name, want.value, object.id);
+        let kind = subject.kind.name;
+        let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "An" } else { "A" };
+        let there = format!("{article} {kind} {known} `{}` exists already ({})", want.value, object.id);
         let text = format!("{there}, and is not in this stack's ledger.");
         if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
             let text = format!("{there}, and it belongs to {owner}.");

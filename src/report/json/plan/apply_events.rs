@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::cost_entry::DueEntry;
 use super::policy_outcome::PolicyOutcomeEntry;
+use super::run::known_outputs;
 use super::step_error::{FailedResourceEntry, StepErrorEntry};
 use super::unit_events::EventUnit;
 #[cfg(test)]
 use super::unit_events::UnitEventLine;
 use crate::apply::event::{ApplyEvent, Outcome};
 use crate::model::address::{Address, Name};
-use crate::model::values::value::Value;
 use crate::plan::model::due::DueTotal;
 #[cfg(test)]
 use crate::report::json::failure::FailureEvent;
@@ -177,11 +177,7 @@ pub fn outcome_line(time: Timestamp, outcome: &Outcome, due: &DueTotal, exit: u8
         notes: &outcome.notes,
         interrupted: outcome.interrupted,
         policies: outcome.policies.iter().map(PolicyOutcomeEntry::from_outcome).collect(),
-        outputs: outcome
-            .outputs
-            .iter()
-            .map(|(name, value): (_, &Value)| (name, JsonValue(value)))
-            .collect(),
+        outputs: known_outputs(outcome),
         due: DueEntry::from_total(due),
         exit,
     };
@@ -209,6 +205,7 @@ mod tests {
     use crate::apply::event::StepError;
     use crate::cloud::error::ApiError;
     use crate::model::values::secret::Secret;
+    use crate::model::values::value::Value;
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_792_000_000).unwrap()

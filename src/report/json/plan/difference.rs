@@ -6,17 +6,50 @@ use serde::Serialize;
 
 use crate::model::address::Address;
 use crate::model::values::value::Value;
-use crate::plan::artifact::change_digests::DigestDifference;
-use crate::plan::artifact::difference::{MovedSide, PartDifference, PlanDifference};
+use crate::plan::artifact::difference::{MovedSide, PartDifference, PlanDifference, ResourceDifference};
 use crate::plan::artifact::difference_part::DifferencePart;
+use crate::plan::artifact::review_difference::{ReviewDifference, UnitDifference};
 use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 /// The difference between a reviewed plan and a later one.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanDifferenceDocument<'a> {
     schema_version: SchemaVersion,
+    #[serde(flatten)]
+    difference: DifferenceEntry<'a>,
+}
+
+/// The differences between a reviewed set of plans and a later one.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UnitsDifferenceDocument<'a> {
+    schema_version: SchemaVersion,
+    /// Whether both sets have the same units, and the plans of each decide the same.
+    same: bool,
+    /// The units that both sets have.
+    units: Vec<UnitDifferenceEntry<'a>>,
+    /// The units that have something to do now, and were not reviewed.
+    not_reviewed: &'a [String],
+    /// The units that were reviewed, and have nothing to do now.
+    nothing_to_do: &'a [String],
+}
+
+/// The difference between the plans of one unit.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::report::json) struct UnitDifferenceEntry<'a> {
+    /// The stack and the environment, as `shop/prod`.
+    unit: &'a str,
+    #[serde(flatten)]
+    difference: DifferenceEntry<'a>,
+}
+
+/// What differs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DifferenceEntry<'a> {
     /// Whether the plans decide the same.
     same: bool,
     /// Addresses that are decided differently, sorted.
@@ -62,39 +95,72 @@ impl<'a> PartEntry<'a> {
     }
 }
 
-/// Returns the document of the difference between two plans.
+impl<'a> DifferenceEntry<'a> {
+    fn new(difference: &'a ReviewDifference) -> Self {
+        let same = difference.is_same();
+        match difference {
+            ReviewDifference::Parts(PlanDifference { resources, whole }) => {
+                let resource = |one: &'a ResourceDifference| ResourceEntry {
+                    address: &one.address,
+                    parts: one.parts.iter().map(PartEntry::from_part).collect(),
+                };
+                let resources = resources.iter().map(resource).collect();
+                let whole = whole.iter().map(PartEntry::from_part).collect();
+                Self { same, resources, whole, not_compared: 0 }
+            }
+            ReviewDifference::Addresses { found, .. } => {
+                let resource = |address| ResourceEntry { address, parts: Vec::new() };
+                let part = |part| PartEntry {
+                    part,
+                    old: JsonValue(&Value::Null),
+                    new: JsonValue(&Value::Null),
+                    moved: &[],
+                };
+                let outputs = found.outputs.iter();
+                let outputs = outputs.map(|name| part(DifferencePart::Output(name.clone()).key()));
+                let policies = found.policies.iter().map(|name| part(format!("policy {name}").into()));
+                Self {
+                    same,
+                    resources: found.addresses.iter().map(resource).collect(),
+                    whole: outputs.chain(policies).collect(),
+                    not_compared: found.not_compared,
+                }
+            }
+        }
+    }
+}
+
+/// Returns the document of the difference between a reviewed plan and a later one.
 #[must_use]
-pub fn difference_document(difference: &PlanDifference) -> String {
-    let resources = difference.resources.iter().map(|one| ResourceEntry {
-        address: &one.address,
-        parts: one.parts.iter().map(PartEntry::from_part).collect(),
-    });
+pub fn difference_document(difference: &ReviewDifference) -> String {
     to_pretty(&PlanDifferenceDocument {
         schema_version: SCHEMA_VERSION,
-        same: difference.is_empty(),
-        resources: resources.collect(),
-        whole: difference.whole.iter().map(PartEntry::from_part).collect(),
-        not_compared: 0,
+        difference: DifferenceEntry::new(difference),
     })
 }
 
-/// Returns the document of the difference between a comment and a plan.
+/// Returns the document of the differences between two sets: of the units that both have, and which units only the later or
+/// only the reviewed one has.
 #[must_use]
-pub fn digest_difference_document(difference: &DigestDifference, is_same: bool) -> String {
-    let resources =
-        difference.addresses.iter().map(|address| ResourceEntry { address, parts: Vec::new() }).collect();
-    let outputs = difference.outputs.iter().map(|name| PartEntry {
-        part: DifferencePart::Output(name.clone()).key(),
-        old: JsonValue(&Value::Null),
-        new: JsonValue(&Value::Null),
-        moved: &[],
-    });
-    let not_compared = difference.not_compared;
-    to_pretty(&PlanDifferenceDocument {
+pub fn units_difference_document(
+    units: &[UnitDifference],
+    not_reviewed: &[String],
+    nothing_to_do: &[String],
+) -> String {
+    let is_equal = not_reviewed.is_empty() && nothing_to_do.is_empty();
+    to_pretty(&UnitsDifferenceDocument {
         schema_version: SCHEMA_VERSION,
-        same: is_same,
-        resources,
-        whole: outputs.collect(),
-        not_compared,
+        same: is_equal && units.iter().all(|(_, difference)| difference.is_same()),
+        units: units_entries(units),
+        not_reviewed,
+        nothing_to_do,
     })
+}
+
+/// Returns the entries of the differences of several plans.
+pub(in crate::report::json) fn units_entries(units: &[UnitDifference]) -> Vec<UnitDifferenceEntry<'_>> {
+    let units = units.iter();
+    units
+        .map(|(unit, found)| UnitDifferenceEntry { unit, difference: DifferenceEntry::new(found) })
+        .collect()
 }

@@ -1,13 +1,17 @@
 //! The result of an apply, as a part of the plan's JSON document.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::cost_entry::DueEntry;
-use crate::model::address::Address;
+use crate::apply::event::Outcome;
+use crate::model::address::{Address, Name};
 use crate::plan::model::change::Plan;
 use crate::report::json::plan::policy_outcome::PolicyOutcomeEntry;
 use crate::report::json::plan::step_error::{FailedResourceEntry, StepErrorEntry};
+use crate::report::json_value::JsonValue;
 use crate::report::run_report::{RunReport, StepResult};
 
 /// The outcome of the apply. Only in the report of an apply.
@@ -40,6 +44,8 @@ pub(in crate::report::json) struct RunOutcomeEntry<'a> {
     /// Results of the policies that the plan could not decide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policies: Vec<PolicyOutcomeEntry<'a>>,
+    /// Outputs of the stack, as far as they are known after the apply. The ledger keeps the last value of the others.
+    outputs: BTreeMap<&'a Name, JsonValue<'a>>,
 }
 
 /// The result of a step.
@@ -75,6 +81,11 @@ enum StepStatus {
     Open,
 }
 
+/// Returns the outputs whose values an apply knows.
+pub(super) fn known_outputs(outcome: &Outcome) -> BTreeMap<&Name, JsonValue<'_>> {
+    outcome.outputs.iter().map(|(name, value)| (name, JsonValue(value))).collect()
+}
+
 impl<'a> RunOutcomeEntry<'a> {
     pub(in crate::report::json) fn from_run(ran: &RunReport<'a>, plan: &Plan) -> Self {
         let outcome = ran.outcome;
@@ -91,6 +102,7 @@ impl<'a> RunOutcomeEntry<'a> {
             notes: &outcome.notes,
             steps: ran.steps.iter().map(|(step, came)| StepResultEntry::from_step(step, came)).collect(),
             policies: outcome.policies.iter().map(PolicyOutcomeEntry::from_outcome).collect(),
+            outputs: known_outputs(outcome),
         }
     }
 }

@@ -17,7 +17,6 @@ use crate::report::groups;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::view::{self, PlanReview};
 use crate::report::text::counts::ActionCounts;
-use crate::report::text::output_line::OutputLine;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
 use crate::report::views::drift::{drift_key, drift_name, explain_drift, first_seen, key_of_object};
@@ -251,11 +250,7 @@ fn drift_markup(of: &PlanReview<'_>) -> Markup {
 
 /// Returns the outputs that change; nothing if none does.
 fn outputs_markup(of: &PlanReview<'_>) -> Markup {
-    let outputs: Vec<OutputLine<'_>> = of
-        .plan
-        .output_changes()
-        .map(|output| OutputLine::new(output, true, TextStyle::plain(80)))
-        .collect();
+    let outputs = of.output_lines(true);
     html! {
         @if !outputs.is_empty() {
             details.drift open {

@@ -17,7 +17,7 @@ pub use self::approved_units::units_of;
 use self::changes::{add_attributes, add_change_table, danger_alert};
 pub use self::difference::difference_markdown;
 pub(super) use self::digest_line::digests_line;
-pub use self::digest_line::digests_of;
+pub use self::digest_line::{digests_of, has_digest_line};
 use self::escaping::{escape_prose, fence_code, inline_code};
 use self::page::{MAX_DIFF_CHARS, MarkdownPage, location_suffix, push_if_fits};
 use super::mermaid;
@@ -120,7 +120,7 @@ fn report_head(of: &PlanReview<'_>) -> String {
 fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = Vec::new();
     for (address, why) in ran.failures(of.plan.base.destroy) {
-        let said = [&why.what, why.means, &why.next].map(escape_prose).join(" ");
+        let said = phrases::join_sentences(&[&why.what, why.means, &why.next].map(escape_prose));
         alerts.push(format!("> ⛔ **{} failed**: {said}\n", inline_code(address.as_str())));
     }
     alerts.extend(
@@ -183,15 +183,17 @@ fn policy_alert(of: &PlanReview<'_>, group: &PolicyGroup<'_>, remedies: &DenialR
     let message = group.first.describe_message();
     let colon = if group.first.message().is_empty() { "" } else { ":" };
     let message = if message.is_empty() { message } else { format!("{colon} {}", escape_prose(&message)) };
-    let remedy = remedies.find(ruling).map(|help| format!(" {}", escape_prose(help)));
-    format!(
-        "> {sign} **policy {}** ({}) {}{}{more}{message}{place}{}\n",
+    let said = format!(
+        "{sign} **policy {}** ({}) {}{}{more}{message}{place}",
         escape_prose(&ruling.name),
         ruling.level.keyword(),
         group.first.verdict_phrase(),
         subject.join(","),
-        remedy.unwrap_or_default()
-    )
+    );
+    // The place follows the message, which may be no whole sentence.
+    let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+    let remedy = remedies.find(ruling).map(|help| format!("{stop} {}", escape_prose(help)));
+    format!("> {said}{}\n", remedy.unwrap_or_default())
 }
 
 /// Adds as many alerts as there is room for, and a count of the rest.

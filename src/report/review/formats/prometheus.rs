@@ -47,7 +47,7 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
             return page.text;
         }
     }
-    page.add_header("stead_drift", "Live differences from what was last applied, by class.");
+    page.add_header("stead_drift", "Live differences from what was last applied, by class; unmanaged: keys of maps that the configuration does not have.");
     for class in DRIFT_CLASSES {
         let count = plan.drift.iter().filter(|drift| drift.class == class).count();
         page.add_sample("stead_drift", &[("class", phrases::drift_class(class))], count);

@@ -361,7 +361,7 @@ fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     # HELP stead_due_dollars What is charged at once, negative if it is refunded.
     # TYPE stead_due_dollars gauge
     stead_due_dollars{stack="shop",env="prod",unit="shop/prod"} 19.5
-    # HELP stead_drift Live differences from what was last applied, by class.
+    # HELP stead_drift Live differences from what was last applied, by class; unmanaged: keys of maps that the configuration does not have.
     # TYPE stead_drift gauge
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="reverted"} 1
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="accept_only"} 1
@@ -466,7 +466,9 @@ fn the_reports_of_an_apply_contain_its_results() {
     assert_eq!(document["outcome"]["steps"][0]["took_ms"], 20_000);
     let xml = format("junit").render_plan(&of);
     assert!(
-        xml.contains("failures=\"2\"") && xml.contains("<skipped message=\"skipped: database.main"),
+        xml.contains("failures=\"3\"")
+            && xml.contains("policy/budget")
+            && xml.contains("<skipped message=\"skipped: database.main"),
         "{xml}"
     );
     let log = parsed(&format("sarif").render_plan(&of));

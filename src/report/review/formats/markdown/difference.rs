@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use super::escaping::{escape_prose, inline_code};
 use crate::plan::artifact::difference::PlanDifference;
 use crate::report::groups::group_differences;
-use crate::report::text::difference_line::DifferenceLine;
-use crate::report::text::phrases;
+use crate::report::text::difference_line::{DifferenceLine, decided_differently};
 use crate::report::text::style::TextStyle;
 
 /// Size limit in bytes, as of a comment.
@@ -19,9 +18,11 @@ pub fn difference_markdown(title: &str, difference: &PlanDifference) -> String {
     if difference.is_empty() {
         return format!("### {}: the plans decide the same\n", inline_code(title));
     }
-    let count = phrases::count_noun(difference.resources.len(), "resource");
+    let what = decided_differently(difference.resources.len(), difference.output_count());
+    let what =
+        what.as_deref().unwrap_or("the plans differ, but decide the same for each resource and output");
     let mut text = format!(
-        "### {}: {count} decided differently\n\n| resource | part | reviewed | now | because |\n|---|---|---|---|---|\n",
+        "### {}: {what}\n\n| resource | part | reviewed | now | because |\n|---|---|---|---|---|\n",
         inline_code(title)
     );
     let groups = group_differences(&difference.resources);

@@ -72,12 +72,22 @@ fn encode(plans: &[(String, &Plan)], shown: usize) -> String {
     packed.map(|packed| STANDARD.encode(packed)).unwrap_or_default()
 }
 
+/// Returns whether a comment has a hidden line with digests, which may be damaged.
+#[must_use]
+pub fn has_digest_line(report: &str) -> bool {
+    hidden_lines(report).any(|line| line.starts_with(PREFIX))
+}
+
+fn hidden_lines(report: &str) -> impl Iterator<Item = &str> {
+    report.lines().take(HIDDEN_LINES).take_while(|line| line.starts_with("<!-- stead"))
+}
+
 /// Returns the digests in the hidden line of a comment, by the titles of their plans; `None` if it has no such line, or one
 /// that stead did not write.
 #[must_use]
 pub fn digests_of(report: &str) -> Option<BTreeMap<String, ReviewedDigests>> {
-    let mut hidden = report.lines().take(HIDDEN_LINES).take_while(|line| line.starts_with("<!-- stead"));
-    let line = hidden.find_map(|line| line.trim_end().strip_prefix(PREFIX)?.strip_suffix(" -->"))?;
+    let line =
+        hidden_lines(report).find_map(|line| line.trim_end().strip_prefix(PREFIX)?.strip_suffix(" -->"))?;
     let packed = STANDARD.decode(line).ok()?;
     let mut text = String::new();
     ZlibDecoder::new(packed.as_slice()).take(MAX_TEXT_BYTES).read_to_string(&mut text).ok()?;

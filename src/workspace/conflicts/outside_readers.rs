@@ -5,20 +5,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 
-use super::graph::UnitGraph;
-use super::selection::SelectionLimits;
-use super::unit::UnitName;
+use super::lookups::LookupLoss;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::{Address, Name};
+use crate::model::address::Address;
 use crate::model::diagnostic::blocker_code::OUTSIDE_READER;
-use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Registry;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
+use crate::workspace::graph::UnitGraph;
+use crate::workspace::selection::SelectionLimits;
+use crate::workspace::unit::UnitName;
 
 /// The units without a plan.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +31,6 @@ pub struct OutsideUnits<'a> {
     pub forced: BTreeSet<usize>,
     /// Those that were removed: only their ledgers tell what they read.
     pub removed: BTreeSet<usize>,
-    /// The objects that their lookups find, with the attribute by which, and the address of the lookup.
-    pub lookups: Vec<(usize, ObjectKey, Name, Address)>,
 }
 
 /// How a unit without a plan uses a planned one.
@@ -42,8 +40,8 @@ pub enum OutsideUse {
     Held(Address, Address),
     /// The first address uses the second one, of the selected unit.
     Object(Address, Address),
-    /// The first address, a lookup, finds the second one by this attribute, which changes.
-    Found(Address, Address, Name),
+    /// The first address, a lookup, no longer finds its object because of what happens to the second one.
+    Lookup(Address, Address, LookupLoss),
     /// It has this number of objects, and reads outputs; itself, or through units without objects. 0: it only has requests or
     /// moves in progress.
     Outputs(usize),
@@ -66,10 +64,16 @@ impl OutsideUse {
             Self::Held(user, object) | Self::Object(user, object) => {
                 (Some(object.clone()), format!("{user} of {name}{who} uses {object}."))
             }
-            Self::Found(lookup, object, attribute) => (
-                Some(object.clone()),
-                format!("{lookup} of {name}{who} finds {object} by its {attribute}, which changes."),
-            ),
+            Self::Lookup(lookup, object, loss) => {
+                let how = match loss {
+                    LookupLoss::Deleted => format!("{object}, which is deleted"),
+                    LookupLoss::Changed(attribute) => format!("{object} by its {attribute}, which changes"),
+                    LookupLoss::Repeated(attributes) => {
+                        format!("another object by its {attributes}, and {object} would have the same")
+                    }
+                };
+                (Some(object.clone()), format!("{lookup} of {name}{who} finds {how}."))
+            }
             Self::Outputs(objects) => {
                 let has = match objects {
                     0 => "requests or moves in progress".to_owned(),
@@ -89,6 +93,13 @@ impl OutsideUse {
 pub type OutsideReader = (usize, OutsideUse);
 
 impl OutsideUnits<'_> {
+    /// Returns whether a unit has no plan, and may not lose what its lookups find.
+    #[must_use]
+    pub fn has_lookups(&self, unit: usize) -> bool {
+        let is_outside = self.ledgers.contains_key(&unit) || self.unread.contains(&unit);
+        is_outside && !self.forced.contains(&unit)
+    }
+
     /// Returns the units that read outputs of a unit with this name, and may have objects.
     #[must_use]
     pub fn readers_of(&self, graph: &UnitGraph, (unit, name): (usize, &UnitName)) -> Vec<OutsideReader> {
@@ -119,46 +130,29 @@ impl OutsideUnits<'_> {
         found
     }
 
-    /// Returns the units whose objects use what the plans delete, and those that would not find an object any more, by the unit
-    /// that deletes or changes it.
+    /// Returns the units whose objects use what the plans delete, by the unit that deletes it.
     #[must_use]
-    pub fn users_of_changed<'p>(
+    pub fn users_of_removed<'p>(
         &self,
         registry: Registry,
         plans: impl IntoIterator<Item = (usize, &'p Plan)>,
-    ) -> BTreeMap<usize, Vec<OutsideReader>> {
-        let mut removed: HashMap<&str, (usize, &Step)> = HashMap::new();
-        let mut updated: HashMap<&ObjectKey, (usize, &Step)> = HashMap::new();
-        for (number, step) in
-            plans.into_iter().flat_map(|(number, plan)| plan.steps.iter().map(move |step| (number, step)))
-        {
-            match &step.operation {
+    ) -> BTreeMap<usize, BTreeSet<OutsideReader>> {
+        let steps =
+            plans.into_iter().flat_map(|(number, plan)| plan.steps.iter().map(move |step| (number, step)));
+        let removed: HashMap<&str, (usize, &Step)> = steps
+            .filter_map(|(number, step)| match &step.operation {
                 // The id of an object inside of another may be a name, which says nothing elsewhere.
                 Operation::Delete { object, .. } if object.parent.is_none() => {
-                    removed.insert(object.id.as_str(), (number, step));
+                    Some((object.id.as_str(), (number, step)))
                 }
-                Operation::Update { object: Some(key), .. } => drop(updated.insert(key, (number, step))),
-                _ => {}
-            }
-        }
-        let mut found: BTreeMap<usize, BTreeSet<OutsideReader>> = BTreeMap::new();
+                _ => None,
+            })
+            .collect();
+        let mut found = BTreeMap::new();
         if !removed.is_empty() {
             self.add_owners_of_users(registry, &removed, &mut found);
         }
-        for (unit, key, attribute, lookup) in &self.lookups {
-            if self.forced.contains(unit) {
-                continue;
-            }
-            if let Some((owner, step)) = removed.get(key.id.as_str()) {
-                let user = (*unit, OutsideUse::Object(lookup.clone(), step.address.clone()));
-                found.entry(*owner).or_default().insert(user);
-            }
-            if let Some((owner, step)) = updated.get(key).filter(|(_, step)| changes(step, attribute)) {
-                let how = OutsideUse::Found(lookup.clone(), step.address.clone(), attribute.clone());
-                found.entry(*owner).or_default().insert((*unit, how));
-            }
-        }
-        found.into_iter().map(|(owner, users)| (owner, users.into_iter().collect())).collect()
+        found
     }
 
     /// Adds the units whose ledgers have the id of a removed object.
@@ -188,14 +182,6 @@ impl OutsideUnits<'_> {
                 }
             }
         }
-    }
-}
-
-/// Returns whether a step changes an attribute of its object.
-pub(super) fn changes(step: &Step, attribute: &Name) -> bool {
-    match &step.operation {
-        Operation::Update { calls, .. } => calls.iter().any(|call| call.attributes.contains_key(attribute)),
-        _ => false,
     }
 }
 
@@ -229,14 +215,15 @@ pub struct OutsideUnit {
     pub reason: OutsideReason,
 }
 
-/// Returns the blockers of the unit `own`, one for each unit that still uses it.
+/// Returns the blockers of the unit `own`, for each unit that still uses it one, and one for its lookups: what helps against the
+/// one does not help against the other.
 #[must_use]
-pub fn reader_blockers(
-    readers: &[OutsideReader],
+pub fn reader_blockers<'r>(
+    readers: impl IntoIterator<Item = &'r OutsideReader>,
     units: impl Fn(usize) -> OutsideUnit,
     (own, limits, destroy): (&UnitName, &SelectionLimits, bool),
 ) -> Vec<Blocker> {
-    let mut blockers: BTreeMap<usize, Blocker> = BTreeMap::new();
+    let mut blockers: BTreeMap<(usize, bool), Blocker> = BTreeMap::new();
     for (unit, how) in readers {
         let OutsideUnit { name, reason } = units(*unit);
         let who = match reason {
@@ -258,17 +245,23 @@ pub fn reader_blockers(
             (OutsideReason::NotSelected, true) => {
                 format!("Destroy it, too: {}", limits.flags_to_add(own, &name))
             }
-            (OutsideReason::NotSelected, false) => {
-                format!("Apply it, too: {}", limits.flags_to_add(own, &name))
-            }
+            (OutsideReason::NotSelected, false) => match how {
+                // To select the unit would not help: its lookup stays as it is.
+                OutsideUse::Lookup(lookup, ..) => format!("Change or remove {lookup} in {name} first"),
+                _ => format!("Apply it, too: {}", limits.flags_to_add(own, &name)),
+            },
         };
         let force = match how {
+            OutsideUse::Lookup(..) if !destroy => {
+                format!("If {name} may fail until its lookup is changed: --force-readers {name}")
+            }
             OutsideUse::Held(user, _) => format!("The service refuses the deletion while {user} uses it"),
             _ => format!("If it may lose what it uses: --force-readers {name}"),
         };
         let help = format!("{select}. {force}. Readers in other repositories are not known.");
         let blocker = Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None };
-        blockers.entry(*unit).or_insert(blocker);
+        let is_lookup = matches!(how, OutsideUse::Lookup(..));
+        blockers.entry((*unit, is_lookup)).or_insert(blocker);
     }
     blockers.into_values().collect()
 }
