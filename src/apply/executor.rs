@@ -402,6 +402,11 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     add_known_outputs(parts, plan, outcome).await;
     add_not_kept(plan, outcome);
     let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
+    if complete {
+        // Adopting and forgetting have no steps: they are recorded in the ledger before the first step.
+        let without = plan.changes.iter().filter(|change| change.steps.is_empty());
+        outcome.done.extend(without.map(|change| change.address.clone()));
+    }
     let at = parts.clock().now();
     let tally = ResourceCounts {
         done: outcome.done.len(),
@@ -446,7 +451,8 @@ fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {
     }
 }
 
-/// Combines the results of the steps by resource: failed if one failed, else skipped if one did not run, else done.
+/// Combines the results of the steps by resource: failed if one failed, else skipped if one did not run, else done. A final
+/// snapshot is a part of a deletion, and no resource that is done for itself.
 fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
     let mut changed: BTreeSet<&Address> = BTreeSet::new();
@@ -466,10 +472,13 @@ fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usiz
         }
     }
     let mut outcome = Outcome::default();
+    let shown: BTreeSet<&Address> = plan.changes.iter().map(|change| &change.address).collect();
     for (address, (rank, error)) in worst {
-        outcome.begun |= rank > 0 && changed.contains(address);
+        let is_shown = shown.contains(address);
+        outcome.begun |= (rank > 0 || !is_shown) && changed.contains(address);
         match (rank, error) {
-            (0, _) => outcome.done.push(address.clone()),
+            (0, _) if is_shown => outcome.done.push(address.clone()),
+            (0, _) => {}
             (_, Some(error)) => outcome.failed.push((address.clone(), error)),
             _ => outcome.skipped.push(address.clone()),
         }

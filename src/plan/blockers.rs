@@ -19,7 +19,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
         Self { joined, all: Vec::new() }
     }
 
-    /// Adds a blocker about a resource, located at `span` or else at its block.
+    /// Adds a blocker about a resource, located at `span`, else at its block, or at what leaves it out.
     pub fn add_for_subject(
         &mut self,
         code: BlockerCode,
@@ -30,6 +30,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
     ) {
         let source = span
             .or_else(|| subject.block.map(|block| block.span))
+            .or_else(|| self.joined.left_out(subject.address).map(|(_, span)| span))
             .and_then(|span| self.resolve_location(span));
         let address = Some(subject.address.clone());
         self.all.push(Blocker { code: code.code.into(), address, text, help, source });

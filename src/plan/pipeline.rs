@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::annotate::change_lines::{ChangeDetails, change_line, name_references};
 use super::annotate::cost::CostAccumulator;
 use super::annotate::due::DueRules;
-use super::annotate::effects::{LinkedObjects, change_effects};
+use super::annotate::effects::{LinkedObjects, change_effects, older_object_effects};
 use super::annotate::exposure::resource_exposures;
 use super::annotate::outputs::resource_values::plan_values;
 use super::annotate::policy::PlanPolicies;
@@ -228,7 +228,9 @@ fn plan_base(
 fn declared_updates(joined: &JoinedState<'_>) -> Vec<LedgerUpdate> {
     let moves = &joined.declared.moves;
     let added = joined.declared.added.iter();
-    let mut updates: Vec<LedgerUpdate> = Vec::new();
+    let between = joined.declared.between_stacks.iter();
+    let mut updates: Vec<LedgerUpdate> =
+        between.map(|one| LedgerUpdate::Transfer(one.peer.clone(), one.moves.clone())).collect();
     updates.extend((!moves.is_empty()).then(|| LedgerUpdate::Move(moves.clone())));
     updates.extend(kept_secrets::pin_recipients(joined));
     updates
@@ -249,17 +251,13 @@ fn assemble_plan(
     // A change is large: it is not to be copied while the list grows, nor to have a second place while it is sorted.
     let (mut changes, mut drifts, mut corrections) =
         (Vec::with_capacity(decisions.len()), Vec::new(), Vec::new());
-    for one in &joined.declared.between_stacks {
-        corrections.push(LedgerUpdate::Transfer(one.peer.clone(), one.moves.clone()));
-        let source = joined.inputs.stack.sources.location_of(one.span);
-        changes.extend(one.departures().map(|change| Change { source: source.clone(), ..change }));
-    }
+    changes.extend(departures(joined));
     corrections.extend(declared_updates(joined));
     let (mut unchanged, mut left_out) = (0, 0);
     for (n, (decision, steps)) in decisions.into_iter().zip(ordered.of).enumerate() {
         let subject = &joined.subjects[n];
-        let drift = subject_drift(joined, subject, &decision);
-        drifts.extend(drift.into_iter().map(|drift| kept_back(drift, &said)));
+        let found = subject_drift(joined, subject, &decision).into_iter();
+        drifts.extend(found.map(|drift| kept_back(drift, &said)));
         corrections.extend(ledger_updates(joined, subject, &decision));
         let cost = bill.add(subject, &decision, due.of_steps(subject, &decision, &steps, &ordered.steps));
         if joined.inputs.options.destroy && decision.removes() {
@@ -272,8 +270,9 @@ fn assemble_plan(
         policies.add_built_in(exposures.results);
         let left_over = deletes_left_over(&decision, &steps, &ordered.steps);
         let read = policies.collect_facts(subject, &decision, left_over);
-        let mut effects = change_effects(joined, subject, (&decision, left_over), &linked, &cost);
-        effects.splice(0..0, exposures.effect);
+        let effects = change_effects(joined, subject, (&decision, left_over), &linked, &cost);
+        let older = older_object_effects(subject, &decision, (&steps, &ordered.steps));
+        let effects = exposures.effect.into_iter().chain(effects).chain(older).collect();
         let facts = ChangeDetails { steps, effects, cost: cost.clone() };
         let change = change_line(joined, n, decision, facts, &ordered.steps);
         policies.evaluate_resource(subject, read, change.as_ref(), &cost);
@@ -304,6 +303,14 @@ fn assemble_plan(
         digests: BTreeMap::new(),
         fingerprint: String::new(),
     }
+}
+
+/// Returns a change line for each entry that moves to another stack.
+fn departures(joined: &JoinedState<'_>) -> impl Iterator<Item = Change> {
+    joined.declared.between_stacks.iter().flat_map(|one| {
+        let source = joined.inputs.stack.sources.location_of(one.span);
+        one.departures().map(move |change| Change { source: source.clone(), ..change })
+    })
 }
 
 /// Returns whether the deletion of a resource is held: a later run makes it, and shows it then.

@@ -11,9 +11,10 @@ use super::text::phrases;
 use super::views::apply_outcome::{self, FailureContext, FailureText};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
-use crate::plan::model::change::{Change, Plan, PolicyStatus};
+use crate::plan::model::change::{Action, Change, Plan, PolicyStatus};
 use crate::plan::model::due::DueTotal;
 use crate::plan::model::policy_outcome::PolicyOutcome;
+use crate::plan::model::step::{Operation, Step};
 
 /// The states of a plan's steps by step number, collected from events; steps without an event are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -85,6 +86,28 @@ impl StepResults {
             }
         }
         total
+    }
+
+    /// Returns which steps of a change were made although it is not done; `None` if none was.
+    #[must_use]
+    pub fn describe_partly_made(&self, plan: &Plan, change: &Change) -> Option<String> {
+        let is_done = |step: &&usize| matches!(self.all.get(step), Some(StepResult::Done(_)));
+        let made: Vec<&Step> =
+            change.steps.iter().filter(is_done).filter_map(|step| plan.steps.get(*step)).collect();
+        if made.is_empty() || made.len() == change.steps.len() {
+            return None;
+        }
+        let words: Vec<&str> =
+            made.iter().map(|step| phrases::operation_keyword(&step.operation)).collect();
+        let is_created = made.iter().any(|step| matches!(step.operation, Operation::Create { .. }));
+        let is_deleted =
+            made.iter().any(|step| matches!(step.operation, Operation::Delete { deposed: false, .. }));
+        let state = match (change.action, is_created, is_deleted) {
+            (Action::Replace, true, false) => "; the old object and the new one are both live, and billed",
+            (Action::Replace, false, true) => "; the old object is deleted, and there is no new one yet",
+            _ => "",
+        };
+        Some(format!("made before that: {}{state}", words.join(", ")))
     }
 
     /// Returns the steps that had at least one event, in order of their numbers.

@@ -352,7 +352,7 @@ fn block_read_outputs(
                 "{address} must be deleted before it is created again, and {} still uses it: it reads the output `{output}`.",
                 reader.name
             ),
-            help: "Set `lifecycle: { replace: create_first }` where the service allows it, or remove what reads the output first.".to_owned(),
+            help: "Change in the same commit what keeps the old object and the new one from existing at once, such as an overlapping `cidr`, and set `lifecycle: { replace: create_first }`; or remove what reads the output first.".to_owned(),
             source: None,
         });
     }
@@ -391,10 +391,10 @@ fn block_broken_lookups(snapshot: &Snapshot, units: &[UnitClaims<'_>], blockers:
             ],
         };
         let (owner_name, reader_name) = (units[owner.0].name, units[reader].name);
-        let help = format!(
-            "Change one of the two: {owner_name} or {reader_name}. Or apply --stacks {owner_name} --force-readers {reader_name}, and change the lookup after that."
+        let remedy = format!(
+            " Or apply --stacks {owner_name} --force-readers {reader_name}, and change the lookup after that."
         );
-        add_pair_with_help(units, (owner, (reader, lookup)), (texts, &help), blockers);
+        add_pair_with_help(units, (owner, (reader, lookup)), (texts, &remedy), blockers);
     }
 }
 

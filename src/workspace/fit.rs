@@ -3,6 +3,7 @@
 //! was unknown is known now, and a replacement that was planned for the worst case may be an update. A unit that an earlier
 //! attempt of the same apply began may lack any of the reviewed actions, or have a part of one left to do.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -84,6 +85,7 @@ pub fn check_fit(
     (phase, is_begun): (UnitPhase, bool),
 ) -> Result<(), Misfit> {
     check_inputs(reviewed, fresh)?;
+    let reviewed = &*comparable_plan(reviewed);
     match phase {
         UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh)?,
         UnitPhase::Changes => check_changes(reviewed, fresh)?,
@@ -91,6 +93,21 @@ pub fn check_fit(
         UnitPhase::Deletions => return check_deletions(registry, reviewed, fresh),
     }
     check_outputs(reviewed, fresh)
+}
+
+/// Returns a reviewed plan for a comparison. A ledger that did not exist yet had no key, so the secrets have no fingerprints, or
+/// those by the key of the ledger that its first objects come from: they are known by their names only.
+fn comparable_plan(reviewed: &Plan) -> Cow<'_, Plan> {
+    if !reviewed.base.lineage.is_nil() {
+        return Cow::Borrowed(reviewed);
+    }
+    let mut plan = reviewed.clone();
+    let attributes = plan.changes.iter_mut().flat_map(|change| &mut change.attributes);
+    let values = attributes.map(|attribute| &mut attribute.after);
+    for value in values.chain(plan.planned_outputs.iter_mut().filter_map(|output| output.after.as_mut())) {
+        *value = value.map_secrets(&|_| Secret::Fingerprint(None));
+    }
+    Cow::Owned(plan)
 }
 
 /// Checks that each output that changes gets the reviewed value; one that was unknown may have any.

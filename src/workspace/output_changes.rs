@@ -54,6 +54,23 @@ pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit], unreadable
     with_blockers(plan, blockers)
 }
 
+/// Returns the blocker of a unit if one of the outputs that it changes has another type than a reader needs, for the reason `why`;
+/// `None` if it changes no output that the reader reads.
+#[must_use]
+pub fn misfit_blocker(plan: &Plan, own: &UnitName, reader: &Unit, why: &str) -> Option<Blocker> {
+    let edges = || reader.upstream.iter().filter(|edge| edge.unit == *own);
+    let is_read = |output: &PlannedOutput| edges().any(|edge| edge.may_read(&output.name));
+    let mut changed = plan.output_changes().filter(|output| output.action() == OutputAction::Change);
+    changed.any(is_read).then(|| Blocker {
+        code: OUTPUT_READ.code.into(),
+        address: None,
+        text: format!("{} reads an output of this unit that does not fit there any more: {why}", reader.name),
+        help: "Keep the type of the output, or change what reads it in the same commit: stead validate --all shows where."
+            .to_owned(),
+        source: None,
+    })
+}
+
 fn removed_output_blocker(output: &PlannedOutput, unreadable: &[&Name]) -> Blocker {
     let (known, possible) = (&output.readers, &output.possible_readers);
     let join = |names: &[Name]| names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");

@@ -27,7 +27,9 @@ pub enum LedgerOwner {
 #[must_use]
 pub fn find_owner(origins: &BTreeSet<StackOrigin>, here: &CurrentOrigin, is_whole: bool) -> LedgerOwner {
     let Some(own) = &here.origin else {
-        return LedgerOwner::Unknown("this repository has no remote `origin`, and STEAD_ORIGIN is not set");
+        return LedgerOwner::Unknown(
+            "this repository has no remote `origin` on a host, and STEAD_ORIGIN is not set",
+        );
     };
     let Some(first) = origins.first() else {
         return LedgerOwner::Unknown("the ledger does not record which repository it is applied from");

@@ -140,7 +140,12 @@ impl SelectionLimits {
         if self.has_patterns && !self.is_changed && environment.is_none() {
             return format!("--stacks {further}");
         }
-        let both = format!("--stacks {selected} --stacks {further}");
+        // What the environment alone selects stays selected.
+        let before = match environment {
+            Some(only) if !(self.has_patterns || self.is_changed) => format!("'*/{only}'"),
+            _ => selected.to_string(),
+        };
+        let both = format!("--stacks {before} --stacks {further}");
         let environment = environment.map(|only| format!("-e {only}"));
         let changed = self.is_changed.then(|| "--changed".to_owned());
         let replaced: Vec<String> = environment.into_iter().chain(changed).collect();

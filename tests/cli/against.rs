@@ -70,7 +70,7 @@ fn an_apply_that_does_not_fit_says_what_differs() {
     // The comment alone names the address, and has no value of it.
     let refused = case.fails(5, &format!("apply --expect {reviewed} --against reviewed.md"));
     refused.says(&["1 resource decided differently", "project.home"]);
-    case.fails(5, "apply old.plan").says(&["Make a new plan"]);
+    case.fails(5, "apply old.plan").says(&["a variable", "make a new plan"]);
     // Somebody else's edit of the live object is named as such.
     case.edit("stead.yaml", "description: three", "description: two");
     let id = case.cloud().list("/api/v1/projects").iter().find(|one| one["name"] == "home").unwrap()["id"]

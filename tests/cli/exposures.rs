@@ -117,7 +117,7 @@ fn what_every_object_begins_with_is_one_line() {
     case.ok("plan --report md=a.md");
     let md = std::fs::read_to_string(case.path("a.md")).unwrap();
     let position = |text: &str| md.find(text).unwrap_or_else(|| panic!("no {text} in {md}"));
-    assert!(position("are touched**") < position("**policy X06**"), "{md}");
+    assert!(position("are changed**") < position("**policy X06**"), "{md}");
 }
 
 #[test]

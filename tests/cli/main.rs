@@ -48,6 +48,7 @@ mod modules;
 mod origins;
 mod outcome;
 mod outputs;
+mod partial_applies;
 mod policies;
 mod policy_remedies;
 mod questions;

@@ -87,7 +87,7 @@ fn a_saved_plan_is_judged_again_by_the_branch_at_apply() {
     case.edit("stead.yaml", "size: 10", "size: 12");
     case.ok("plan -o open.plan");
     case.write(".git/HEAD", "ref: refs/heads/fix\n");
-    case.fails(4, "apply open.plan").says(&["from_main: Merge first.", "Nothing was applied"]);
+    case.fails(4, "apply open.plan").says(&["nothing was applied", "from_main: Merge first. Change what"]);
     let fingerprint =
         case.fails(4, "plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
     case.fails(4, &format!("apply --expect {fingerprint}"));

@@ -330,3 +330,51 @@ fn a_destroy_of_both_stacks_of_a_pending_move_is_blocked_until_the_move_is_made(
     repository.exits(0, &destroy);
     assert_eq!((repository.count("volumes"), repository.count("vpcs")), (0, 0));
 }
+
+/// Two stacks, the second of which was never applied and gets a VM with a secret attribute.
+fn first_move(target: &str) -> Case {
+    let machine = "  web: { name: web, template: ubuntu-24.04, plan: std-1c-2g, user_data: one }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("app/stead.yaml", format!("stead: 1\nstack: app\nvm:\n{machine}"))
+        .file("web/stead.yaml", "stead: 1\nstack: web\n")
+        .emulator();
+    case.ok("-C app apply --yes");
+    case.ok("mv -C app vm.web --to-stack ../web --yes");
+    case.edit("web/stead.yaml", "vm:\n", &format!("vm:\n{target}"));
+    case
+}
+
+#[test]
+fn a_stack_that_was_never_applied_gets_an_object_with_a_secret_as_it_is() {
+    let new = "  two: { name: two, template: ubuntu-24.04, plan: std-1c-2g, user_data: two }\n";
+    for (target, created) in [("", 0), (new, 1)] {
+        let case = first_move(target);
+        let plan = case.ok("plan --all --output json").json();
+        let summary = &plan["summary"];
+        assert_eq!((&summary["replace"], &summary["move"]), (&0.into(), &1.into()), "{plan:#}");
+        assert_eq!(summary["create"], created, "{plan:#}");
+        let fingerprint = plan["fingerprint"].as_str().unwrap();
+        assert_eq!(case.ok("plan --all --output json").json()["fingerprint"], fingerprint);
+        case.ok(&format!("apply --all --expect {fingerprint}")).says(&["2 applied"]);
+        case.ok("plan --all --exit-code");
+        assert_eq!(case.cloud().list("/api/v1/vms").len(), 1 + created);
+    }
+}
+
+#[test]
+fn neither_side_of_a_move_is_applied_while_the_other_is_blocked() {
+    let case = first_move("");
+    case.edit(
+        "web/stead.yaml",
+        "vm:\n",
+        "policy: { no: { level: mandatory, deny: \"${true}\", message: No. } }\nvm:\n",
+    );
+    let run = case.fails(4, "plan --all");
+    run.says(&["upstream", "web/default, with which it exchanges resources, cannot be applied."]);
+    let fingerprint = case.fails(4, "plan --all --output json").json()["fingerprint"].clone();
+    let last = case.cloud().last();
+    case.fails(4, &format!("apply --all --expect {}", fingerprint.as_str().unwrap()));
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    case.ok("-C app ls").says(&["vm.web"]);
+}

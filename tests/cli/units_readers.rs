@@ -298,3 +298,39 @@ fn dependents_are_added_where_what_they_read_changes() {
     assert_eq!(of(dependents), of("--replace app/default:vm.web"));
     case.ok(&format!("plan --all {dependents}")).says(&["2 readers left out"]);
 }
+
+#[test]
+fn an_output_keeps_the_type_that_its_readers_need() {
+    let case = repository();
+    case.edit("net/stead.yaml", "vpc_id: $vpc.main", "vpc_id: [$vpc.main]");
+    for plan in ["-C net plan", "plan --all --stacks net"] {
+        case.fails(4, plan)
+            .says(&["output_read", "app/default reads an output of this unit that does not fit"]);
+    }
+    let last = case.cloud().last();
+    case.fails(4, "-C net apply --yes");
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    // Another output of the unit may change, and what no longer reads the output does not need its type.
+    case.edit("net/stead.yaml", "vpc_id: [$vpc.main]", "vpc_id: $vpc.main");
+    case.edit("net/stead.yaml", "label: blue", "label: [blue]");
+    case.edit("log/stead.yaml", "v-${stacks.net.label}", "v-blue");
+    case.ok("-C net plan");
+}
+
+#[test]
+fn the_remedy_of_a_selection_by_environment_keeps_what_it_selects() {
+    let net = "stead: 1\nstack: net\nenvironments: { dev: {} }\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs: { vpc_id: $vpc.main }\n";
+    let app = APP.replace("stack: app\n", "stack: app\nenvironments: { dev: {} }\n");
+    let tools = "stead: 1\nstack: tools\ndata: { vpc: { main: { name: main } } }\nvm: { t: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $data.vpc.main } }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", net)
+        .file("app/stead.yaml", app)
+        .emulator();
+    case.apply_all();
+    case.write("tools/stead.yaml", tools);
+    case.ok("-C tools apply --yes");
+    let run = case.fails(4, "plan --all --destroy -e dev");
+    run.says(&["Destroy it, too: --stacks '*/dev' --stacks tools/default in place of -e"]);
+    case.ok("plan --all --destroy --stacks */dev --stacks tools/default");
+}

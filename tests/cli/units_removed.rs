@@ -166,10 +166,10 @@ fn remove_units(repository: &Repository) {
     // The network of a removed environment is used by a VM of a removed stack, which stays.
     repository
         .exits(4, "plan --all --stacks net/dev --remove net/dev --stacks app/dev")
-        .says(&["unit_conflict", "which would be deleted"]);
+        .says(&["outside_reader", "which was removed from the repository"]);
     // A destroy of units that are there leaves a removed one as it is.
     repository.exits(4, "plan --all --destroy -e prod").says(&[
-        "vm.web of app/prod, which is not selected, uses vpc.main.",
+        "vm.web of app/prod, which was removed from the repository, uses",
         "Delete its objects first",
         "app/prod was removed from the repository, and keeps its objects.",
     ]);

@@ -91,6 +91,7 @@ fn schema_of(name: &str) -> Option<&'static str> {
         }
         "plan-create" | "plan-blocked" | "show" | "report-plan" | "report-apply" => "plan",
         "plan-difference" => "plan-difference",
+        "plan-differences" => "plan-differences",
         "apply" => "apply-event",
         "drift-first" | "drift-again" => "drift",
         "ls" | "ls-unmanaged" => "ls",
@@ -431,6 +432,12 @@ fn documents_of_many_units_keep_their_keys() {
     prints(&case, "output", 0, "-C net -e prod output --output json");
     prints(&case, "output-units", 0, "output --all -e prod --output json");
     prints(&case, "cost-units", 0, "cost --all --output json");
+    case.edit("app/stead.yaml", "std-1c-1g", "std-2c-4g");
+    case.ok("plan --all -o reviewed");
+    case.edit("app/stead.yaml", "std-2c-4g", "cpu-4c-8g");
+    case.ok("plan --all -o later");
+    prints(&case, "plan-differences", 0, "show later --against reviewed --output json");
+    case.edit("app/stead.yaml", "cpu-4c-8g", "std-1c-1g");
     let test =
         "test:\n  a network:\n    given: { env: prod }\n    plan: { create: [vpc.main, vpc.other] }\n";
     case.write("net/net.test.yaml", test);

@@ -32,12 +32,14 @@ pub enum AutoApproval {
 pub enum ChangeKind {
     /// New objects; also adopted ones.
     Create,
-    /// Updates in place; also moves and forgetting.
+    /// Updates in place; also moves.
     Update,
     /// Objects deleted and created again under the same address.
     Replace,
     /// Objects deleted without a successor.
     Delete,
+    /// Objects that stay live, and billed, without a stack that manages them.
+    Forget,
 }
 
 /// Parses the address of a resource or an instance.
@@ -66,7 +68,7 @@ pub(in crate::cli) fn parse_approval(text: &str) -> Result<AutoApproval, String>
     }
     let kind = |word: &str| {
         ChangeKind::from_str(word, false)
-            .map_err(|_| format!("`{word}` is not one of create, update, replace, delete"))
+            .map_err(|_| format!("`{word}` is not one of create, update, replace, delete, forget"))
     };
     text.split(',').map(kind).collect::<Result<_, _>>().map(AutoApproval::Only)
 }

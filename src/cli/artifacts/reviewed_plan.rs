@@ -1,7 +1,7 @@
 //! What was reviewed, for a comparison with a later plan: a saved plan, a directory of saved plans, or the comment of a
 //! request. In: a path. Out: the difference of a later plan, as text or as a document. Nothing of the file is applied.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
@@ -16,6 +16,7 @@ use crate::plan::artifact::change_digests::{DigestDifference, ReviewedDigests};
 use crate::plan::artifact::difference::{PlanSide, compare_plans};
 use crate::plan::artifact::review_difference::{ReviewDifference, UnitDifference};
 use crate::plan::artifact::saved_plan::{SavedPlan, StalePlan};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
@@ -194,23 +195,21 @@ pub(in crate::cli) fn refuse_misfit(ui: &Ui, plans: (&Plan, &Plan), misfit: &Mis
         .with_differences(show_plan_difference(ui, plans))
 }
 
-/// Returns the failure for a saved plan that has blockers, with the first of them.
-pub(in crate::cli) fn refuse_blocked(plan: &Plan) -> CliFailure {
-    let (named, rest) = plan.blocks.split_at(plan.blocks.len().min(MAX_NAMED_BLOCKERS));
-    let count = phrases::count_noun(plan.blocks.len(), "problem");
-    let mut failure = CliFailure::new(
-        Exit::Blocked,
-        format!("the saved plan is blocked by {count}: nothing was applied"),
-    );
+/// Returns the failure for a plan with these blockers, with the first of them and the remedy of each. `what` says that the plan
+/// is blocked.
+pub(in crate::cli) fn refuse_blocked(blocks: &[&Blocker], what: &str) -> CliFailure {
+    let (named, rest) = blocks.split_at(blocks.len().min(MAX_NAMED_BLOCKERS));
+    let count = phrases::count_noun(blocks.len(), "problem");
+    let mut failure = CliFailure::new(Exit::Blocked, format!("{what} by {count}: nothing was applied"));
     for block in named {
         let address = block.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
-        failure = failure.help(format!("{address}{}", block.text));
+        let text = phrases::join_sentences(&[block.text.as_str(), &block.help]);
+        failure = failure.help(format!("{address}{text}"));
     }
     if !rest.is_empty() {
         failure = failure.help(format!("… and {} more.", rest.len()));
     }
-    let remedies: BTreeSet<&str> = named.iter().map(|block| block.help.as_str()).collect();
-    remedies.into_iter().fold(failure, CliFailure::help)
+    failure
 }
 
 /// Says how a plan differs from the reviewed one, where both plans are known. Returns the difference.

@@ -22,7 +22,7 @@ use crate::workspace::combined::has_work;
 
 /// Returns the changes of a plan that an approval does not cover, in the plan's order; empty if it covers all.
 ///
-/// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
+/// Adopting counts as creating; moving, which touches the ledger only, as updating.
 /// Reading needs no approval.
 pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a Change> {
     let AutoApproval::Only(kinds) = consent else { return Vec::new() };
@@ -37,7 +37,8 @@ pub const fn approval_keyword(action: Action) -> &'static str {
         Action::Create | Action::Adopt | Action::Read => "create",
         Action::Replace => "replace",
         Action::Delete => "delete",
-        Action::Update | Action::Move | Action::Forget => "update",
+        Action::Update | Action::Move => "update",
+        Action::Forget => "forget",
     }
 }
 
@@ -45,7 +46,8 @@ pub const fn approval_keyword(action: Action) -> &'static str {
 const fn change_kind(action: Action) -> Option<ChangeKind> {
     match action {
         Action::Create | Action::Adopt => Some(ChangeKind::Create),
-        Action::Update | Action::Move | Action::Forget => Some(ChangeKind::Update),
+        Action::Update | Action::Move => Some(ChangeKind::Update),
+        Action::Forget => Some(ChangeKind::Forget),
         Action::Replace => Some(ChangeKind::Replace),
         Action::Delete => Some(ChangeKind::Delete),
         Action::Read => None,
@@ -98,15 +100,24 @@ fn unknown_policy(name: &str, policies: &[&Policy]) -> CliFailure {
     let known: BTreeSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
     let help = match nearest_name(name, known.iter().copied()) {
         Some(near) => format!("Did you mean {near}?"),
-        None if known.is_empty() => "It has no policies: leave --override out.".to_owned(),
+        None if known.is_empty() => {
+            "The configuration has no policies, or errors: leave --override out, or correct them."
+                .to_owned()
+        }
         None => format!("Policies are: {}.", known.into_iter().collect::<Vec<_>>().join(", ")),
     };
-    CliFailure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help)
+    CliFailure::new(Exit::Usage, format!("no policy has the name {name}")).help(&help)
 }
 
 /// Returns the failure for a saved plan that can no longer be applied.
 pub(in crate::cli) fn plan_again(stale: &StalePlan) -> CliFailure {
-    CliFailure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+    let help = match stale {
+        StalePlan::ConfigChanged => {
+            "Give the --var and --var-file flags of the plan, if it had any; or make a new plan, and review it."
+        }
+        _ => "Make a new plan, and review it.",
+    };
+    CliFailure::new(Exit::OutOfDate, stale.to_string()).help(help)
 }
 
 /// Returns the run that applied the expected plan to its end: the last one of the ledger, with the present configuration.
@@ -156,16 +167,16 @@ mod tests {
 
     #[test]
     fn a_kind_of_change_that_is_not_named_is_not_approved() {
-        use ChangeKind::{Create, Delete, Replace, Update};
+        use ChangeKind::{Create, Delete, Forget, Replace, Update};
 
         let plan = plans::full();
         let outside = |kinds: &[ChangeKind]| -> Vec<String> {
             let consent = AutoApproval::Only(kinds.iter().copied().collect());
             uncovered_changes(&consent, &plan).iter().map(|change| change.address.to_string()).collect()
         };
-        assert_eq!(outside(&[Create, Update]), ["vm.web.a", "volume.old"]);
-        assert_eq!(outside(&[Create, Update, Replace]), ["volume.old"]);
-        assert_eq!(outside(&[Create, Update, Replace, Delete]), Vec::<String>::new());
+        assert_eq!(outside(&[Create, Update]), ["vm.web.a", "volume.old", "vm.legacy"]);
+        assert_eq!(outside(&[Create, Update, Replace, Delete]), ["vm.legacy"], "it stays live, and billed");
+        assert_eq!(outside(&[Create, Update, Replace, Delete, Forget]), Vec::<String>::new());
         assert_eq!(uncovered_changes(&AutoApproval::All, &plan), Vec::<&Change>::new());
     }
 }

@@ -172,9 +172,10 @@ fn store_remedies(error: &StoreError) -> &'static [&'static str] {
             "stead state verify shows all damage, stead state repair restores what can be restored.",
             "All ways back to a ledger: `stead docs recover-a-lost-ledger`",
         ],
-        StoreError::Foreign { .. } => {
-            &["Check -C and -e: a copied directory contains the ledger of its original."]
-        }
+        StoreError::Foreign { .. } => &[
+            "If the stack was renamed, move its ledger: guide page how-to/move-a-ledger.",
+            "Otherwise check -C and -e: a copied directory contains the ledger of its original.",
+        ],
         StoreError::Illegal(_) => &["Nothing was written."],
         StoreError::Sealed(MacError::MissingMacs) => &[
             "If it had MACs before, somebody removed them: restore a copy that has them.",

@@ -2,7 +2,7 @@
 //! the user's identity. In: the outputs of a stack, or the ledger of another one. Out: records, or outputs whose secrets
 //! have their text. Invariant: a ledger that keeps no secrets gives no secret to a reader.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::kept_secrets::{Keyring, kept_secret_record};
 use crate::cli::ledger::ledger_io::CommandJournal;
@@ -14,18 +14,20 @@ use crate::model::address::Name;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 
-/// Stores the secret outputs of a stack that changed, encrypted; does nothing if the ledger keeps no secrets. `bound` has the
-/// values of secrets and of what the stack reads.
+/// Stores the secret outputs that a run recorded and that changed, encrypted; does nothing if the ledger keeps no secrets.
+/// `bound` has the values of secrets and of what the stack reads. A run that failed stores them, too: the text of a generated
+/// secret is not known to the next one.
 ///
 /// # Errors
 /// When a value cannot be encrypted, or the ledger cannot be written.
 pub(in crate::cli) async fn keep_outputs(
     bound: &Stack,
     journal: &CommandJournal,
+    recorded: &BTreeMap<Name, Value>,
 ) -> Result<(), CliFailure> {
     let ledger = journal.ledger().clone();
     let mut records = Vec::new();
-    for (name, output) in &bound.outputs {
+    for (name, output) in bound.outputs.iter().filter(|(name, _)| recorded.contains_key(*name)) {
         let Some(Value::Secret(secret)) = output.expression.known_value() else { continue };
         if secret.expose().is_some() && !ledger.keeps_output(name, secret) {
             let address = format!("{OUTPUT_PREFIX}{name}");

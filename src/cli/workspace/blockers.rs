@@ -8,10 +8,11 @@ pub(in crate::cli) mod single_stack;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::declared_moves::DeclaredMoves;
-use super::loaded_unit::loaded_stack;
+use super::loaded_unit::{WorkspaceUnit, loaded_stack};
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
+use crate::config::check::remote_outputs::is_misfit;
 use crate::config::resolve::late_binding::looked_up_objects;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -36,6 +37,9 @@ use crate::workspace::output_changes;
 use crate::workspace::removed::removal_blocker;
 use crate::workspace::unit::{Unit, UnitName};
 
+/// Pairs of units.
+type UnitPairs = BTreeSet<(usize, usize)>;
+
 /// What was read for the plans of the units.
 pub(super) struct ReadState<'a> {
     /// Ledgers of the units that are not planned.
@@ -55,8 +59,8 @@ pub(super) fn add_blockers(
     moves: &DeclaredMoves,
     units: &mut UnitResults,
 ) -> BTreeSet<(usize, usize)> {
-    let staying = block_removed_units(workspace, units);
-    let users = add_conflicts(workspace, &read.snapshots, &staying, units);
+    block_removed_units(workspace, units);
+    let users = add_conflicts(workspace, &read.snapshots, units);
     if !options.planning.only_looks {
         add_unit_blockers(moves.conflicts(workspace, units), units);
         block_moves_of_destroyed(workspace, units);
@@ -64,8 +68,23 @@ pub(super) fn add_blockers(
         block_many_deletions(workspace, units);
     }
     add_output_readers(workspace, units);
-    block_dependents(workspace, &users, options.planning.destroy, units);
+    let exchanges = exchanging_units(workspace, units);
+    block_dependents(workspace, (&users, &exchanges), options.planning.destroy, units);
     users
+}
+
+/// Returns the pairs of units between which resources move, in both orders: neither is applied without the other, because a
+/// move changes both.
+fn exchanging_units(workspace: &Workspace, units: &UnitResults) -> UnitPairs {
+    let planned = units.iter().filter_map(|(number, unit)| Some((*number, unit.as_ref().ok()?)));
+    let moves = planned
+        .flat_map(|(number, unit)| unit.options.transfers.moves.iter().map(move |one| (number, one)));
+    let peer = |one: &StackMove| {
+        let mut all = workspace.units.iter();
+        all.position(|other| one.peer == other.unit.name.to_string().as_str())
+    };
+    let pairs = moves.filter_map(|(number, one)| Some((number, peer(one)?)));
+    pairs.flat_map(|(one, other)| [(one, other), (other, one)]).collect()
 }
 
 /// Adds the units that read each output, and blocks those that remove an output which a unit reads.
@@ -75,16 +94,28 @@ fn add_output_readers(workspace: &Workspace, units: &mut UnitResults) {
     for (number, result) in units.iter_mut() {
         let Ok(planned) = result else { continue };
         if planned.plan.output_changes().next().is_some() {
-            let name = &workspace.units[*number].unit.name;
-            replace_plan(planned, |plan| output_changes::with_readers(plan, name, &all, &unreadable));
+            let unit = &workspace.units[*number].unit;
+            replace_plan(planned, |plan| {
+                let misfits = misfit_blockers(workspace, unit, &plan);
+                with_blockers(output_changes::with_readers(plan, &unit.name, &all, &unreadable), misfits)
+            });
         }
     }
 }
 
-/// Blocks the removed units whose removal the command line does not name. Returns for each of them a plan that deletes
-/// nothing: what stays is still used, and still uses others.
-fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeMap<usize, Plan> {
-    let mut staying = BTreeMap::new();
+/// Returns a blocker for each reader of a unit that needs another type of an output that changes.
+fn misfit_blockers(workspace: &Workspace, own: &Unit, plan: &Plan) -> Vec<Blocker> {
+    let problem = |one: &WorkspaceUnit| {
+        let rejected = one.loaded.as_ref().err()?.rejected.as_ref()?;
+        let misfit = rejected.diagnostics.iter().find(|problem| is_misfit(problem, &own.directory))?;
+        let why = misfit.detail.as_deref().unwrap_or(&misfit.summary);
+        output_changes::misfit_blocker(plan, &own.name, &one.unit, why)
+    };
+    workspace.units.iter().filter_map(problem).collect()
+}
+
+/// Blocks the removed units whose removal the command line does not name.
+fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) {
     for (number, result) in units.iter_mut() {
         let unit = &workspace.units[*number].unit;
         let Ok(planned) = result else { continue };
@@ -94,10 +125,8 @@ fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeM
         let objects = count_noun(planned.ledger.entries.len(), "object");
         let all = workspace.units.iter().map(|one| &one.unit);
         let blocker = removal_blocker(&unit.name, all, &objects);
-        staying.insert(*number, Plan { steps: Vec::new(), ..planned.plan.clone() });
         replace_plan(planned, |plan| with_blockers(plan, [blocker]));
     }
-    staying
 }
 
 /// Blocks the units of a destroy between which a move is pending.
@@ -110,13 +139,12 @@ fn block_moves_of_destroyed(workspace: &Workspace, units: &mut UnitResults) {
     add_unit_blockers(find_moves_of_destroyed(&destroyed), units);
 }
 
-/// Adds the conflicts between the plans of each account as blockers of both units. `staying` has the plans of units that
-/// are planned, but cannot be applied. Returns the pairs of a unit and one
+/// Adds the conflicts between the plans of each account as blockers of both units. A removed unit that stays is none of them: what
+/// it uses is compared with that of the other units without a plan. Returns the pairs of a unit and one
 /// whose live objects use an object that the first deletes.
 fn add_conflicts(
     workspace: &Workspace,
     live: &BTreeMap<usize, &Snapshot>,
-    staying: &BTreeMap<usize, Plan>,
     units: &mut UnitResults,
 ) -> BTreeSet<(usize, usize)> {
     let mut users = RemovalUsers::default();
@@ -126,13 +154,13 @@ fn add_conflicts(
         let of_account: Vec<(usize, &PlannedUnit)> = units
             .iter()
             .filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))
-            .filter(|(_, planned)| planned.account == *account)
+            .filter(|(number, planned)| planned.account == *account && !stays(workspace, *number))
             .collect();
         let claims: Vec<UnitClaims<'_>> = of_account
             .iter()
             .map(|(number, planned)| UnitClaims {
                 name: &workspace.units[*number].unit.name,
-                plan: staying.get(number).unwrap_or(&planned.plan),
+                plan: &planned.plan,
                 ledger: &planned.ledger,
                 uses: &planned.uses,
                 reads: &planned.reads,
@@ -167,10 +195,10 @@ fn add_unit_blockers(found: impl IntoIterator<Item = (usize, Vec<Blocker>)>, uni
 }
 
 /// Blocks the units that cannot be applied because another unit cannot: those that read its outputs, in a destroy those
-/// whose outputs it reads, and those that delete what it uses.
+/// whose outputs it reads, those that delete what it uses, and those that exchange resources with it.
 fn block_dependents(
     workspace: &Workspace,
-    users: &BTreeSet<(usize, usize)>,
+    (users, exchanges): (&UnitPairs, &UnitPairs),
     destroy: bool,
     units: &mut UnitResults,
 ) {
@@ -180,17 +208,21 @@ fn block_dependents(
     let blocked =
         units.iter().filter(|(_, result)| is_blocked(result)).map(|(number, _)| *number).collect();
     let planned = units.keys().copied().collect();
-    for (number, causes) in find_blocked(&workspace.graph, &planned, &blocked, users, destroy) {
+    let waits = users.union(exchanges).copied().collect();
+    for (number, causes) in find_blocked(&workspace.graph, &planned, &blocked, &waits, destroy) {
         let blockers = causes.iter().map(|cause| {
             let name = &workspace.units[*cause].unit.name;
             let text = if destroy {
                 format!("{name}, which uses what this unit has, cannot be destroyed.")
+            } else if exchanges.contains(&(number, *cause)) {
+                format!("{name}, with which it exchanges resources, cannot be applied.")
             } else if workspace.graph.readers[*cause].contains(&number) {
                 format!("{name}, whose outputs it reads, cannot be applied.")
             } else {
                 format!("{name}, which uses what this unit deletes, cannot be applied.")
             };
-            let help = "Correct that unit first.".to_owned();
+            let order = if blocked.contains(&number) { ", too" } else { " first" };
+            let help = format!("Correct that unit{order}.");
             Blocker { code: UPSTREAM.code.into(), address: None, text, help, source: None }
         });
         if let Some(Ok(planned)) = units.get_mut(&number) {

@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edges;
-use super::loaded_unit::WorkspaceUnit;
+use super::loaded_unit::{WorkspaceUnit, loaded_stack};
 use super::units::load_units;
 use crate::cli::ledger::inspection;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::process::settings::{Settings, printed_commands};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
+use crate::config::check::remote_outputs::{check_remote_outputs, is_misfit};
 use crate::config::load::{DirectoryContents, StackHeader};
+use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
@@ -43,11 +45,31 @@ pub(in crate::cli) async fn with_readers(
         .map(|one| repository_walk::relative_name(&root, &one.directory))
         .collect();
     let name = project.unit_name();
-    let blockers =
-        if plan.base.destroy { destroy_blockers(settings, &name, &readers).await } else { Vec::new() };
+    let blockers = if plan.base.destroy {
+        destroy_blockers(settings, &name, &readers).await
+    } else {
+        misfit_blockers((project, &plan), &name, &readers)
+    };
     let readers: Vec<&Unit> = readers.iter().map(|one| &one.unit).collect();
     let unreadable: Vec<&Name> = unreadable.iter().collect();
     with_blockers(output_changes::with_readers(plan, &name, &readers, &unreadable), blockers)
+}
+
+/// Returns a blocker for each reader of the stack that needs another type of an output that changes.
+fn misfit_blockers(
+    (project, plan): (&LoadedStack, &Plan),
+    own: &UnitName,
+    readers: &[WorkspaceUnit],
+) -> Vec<Blocker> {
+    let problem = |one: &WorkspaceUnit| {
+        let aliases = one.unit.upstream.iter().filter(|edge| edge.unit == *own);
+        let read = aliases.map(|edge| (edge.alias.clone(), &project.stack)).collect();
+        let problems = check_remote_outputs(REGISTRY, loaded_stack(one)?, &read);
+        let misfit = problems.iter().find(|problem| is_misfit(problem, ""))?;
+        let why = misfit.detail.as_deref().unwrap_or(&misfit.summary);
+        output_changes::misfit_blocker(plan, own, &one.unit, why)
+    };
+    readers.iter().filter_map(problem).collect()
 }
 
 /// Returns a blocker for each unit that reads the outputs of a unit that is destroyed alone, and has objects.

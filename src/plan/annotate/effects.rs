@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashMapExt};
 use rust_decimal::Decimal;
 
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::diagnostic::join_list;
 use crate::model::live::snapshot::Object;
@@ -15,6 +16,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::ObjectPrices;
 use crate::plan::model::change::{ChangeCost, ChangeEffect};
+use crate::plan::model::step::{Operation, Step};
 
 /// Objects that this stack does not own and that are linked to an object, by that object's id: they stay when it is deleted.
 pub(in crate::plan) struct LinkedObjects<'a> {
@@ -146,6 +148,31 @@ pub(in crate::plan) fn change_effects(
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
     found.into_iter().map(|(code, text)| ChangeEffect { code, text }).collect()
+}
+
+/// Returns the effects of the deletion of the objects that earlier replacements did not delete, beside that of the resource's own
+/// object. `steps` are the numbers of the resource's steps in `all`.
+pub(in crate::plan) fn older_object_effects(
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+    (steps, all): (&[usize], &[Step]),
+) -> Vec<ChangeEffect> {
+    let left: Vec<&Name> =
+        subject.entry.into_iter().flat_map(|entry| &entry.deposed).map(|owned| &owned.id).collect();
+    // A replacement that creates first deletes the old object as a deposed one, too.
+    let older = steps.iter().filter_map(|step| match &all[*step].operation {
+        Operation::Delete { object, deposed: true } if decision.removes() && left.contains(&&object.id) => {
+            Some(object)
+        }
+        _ => None,
+    });
+    let loses_data = subject.kind.on_delete.contains(&Effect::DataLoss);
+    let code = if loses_data { Effect::DataLoss } else { Effect::Removes };
+    let effect = |object: &OwnedObject| ChangeEffect {
+        code,
+        text: format!("{} is deleted, too, which an earlier replacement did not delete", object.id),
+    };
+    older.map(effect).collect()
 }
 
 /// Returns the effects of an update, each with all attributes whose changes cause it.

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::change_digests::{decisions_by_address, described_steps};
-use super::difference_part::{AttributePart, DifferencePart};
+use super::difference_part::{AttributePart, DifferencePart, MovedSide};
 use super::fingerprint::is_about_secret;
 use super::verdicts::{VerdictKind, Verdicts, verdicts_by_address, verdicts_of_plan};
 use crate::model::address::{Address, Name};
@@ -27,41 +27,6 @@ pub struct PlanSide<'p> {
     pub ledger: &'p str,
     /// The version of stead that made the plan.
     pub stead_version: &'p str,
-}
-
-/// What moved between two plans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum MovedSide {
-    /// The configuration, its variables or its policies.
-    Configuration,
-    /// The live object.
-    LiveObject,
-    /// The ledger, by another apply.
-    Ledger,
-    /// The price in the catalog.
-    CatalogPrice,
-    /// An output of another stack, or a lookup.
-    OtherStack,
-    /// The version of stead.
-    SteadVersion,
-    /// Options of the command line that leave something out.
-    Options,
-}
-
-impl MovedSide {
-    const fn describe(self) -> &'static str {
-        match self {
-            Self::Configuration => "the configuration",
-            Self::LiveObject => "the live object",
-            Self::Ledger => "the ledger",
-            Self::CatalogPrice => "the catalog price",
-            Self::OtherStack => "an output of another stack or a lookup",
-            Self::SteadVersion => "the version of stead",
-            Self::Options => "the selection of the command line",
-        }
-    }
 }
 
 /// The difference between two plans.
@@ -242,15 +207,25 @@ impl Sides<'_> {
         PartDifference { part, old, new, moved }
     }
 
+    /// Returns what moved so that only one of the plans has a change: also the selection, if one of them leaves something out.
+    fn moved_presence(self, change: &Change) -> Vec<MovedSide> {
+        let mut moved = self.moved_by(change);
+        let is_selected = self.old.plan.left_out + self.new.plan.left_out > 0;
+        if is_selected && !moved.contains(&MovedSide::Options) {
+            moved.insert(0, MovedSide::Options);
+        }
+        moved
+    }
+
     /// An apply ends a change, too: it moves the ledger.
     fn lost_change(self, change: &Change) -> PartDifference {
-        let moved = self.or_ledger(self.moved_by(change));
+        let moved = self.or_ledger(self.moved_presence(change));
         PartDifference { moved, ..self.part(DifferencePart::Action, action_value(change), Value::Null) }
     }
 
     fn new_change(self, change: &Change) -> PartDifference {
         PartDifference {
-            moved: self.moved_by(change),
+            moved: self.moved_presence(change),
             ..self.part(DifferencePart::Action, Value::Null, action_value(change))
         }
     }
@@ -453,7 +428,14 @@ fn moved_by_cause(cause: Cause, inputs: impl FnOnce() -> Vec<MovedSide>) -> Vec<
     match cause {
         Cause::Drift | Cause::Unconfirmed | Cause::NotKept => vec![MovedSide::LiveObject],
         Cause::Unfinished => vec![MovedSide::Ledger],
-        Cause::Config | Cause::Both | Cause::Upstream => inputs(),
+        Cause::Both => {
+            let mut moved = inputs();
+            if !moved.contains(&MovedSide::LiveObject) {
+                moved.insert(0, MovedSide::LiveObject);
+            }
+            moved
+        }
+        Cause::Config | Cause::Upstream => inputs(),
     }
 }
 

@@ -3,7 +3,44 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 use crate::model::address::Name;
+
+/// What moved between two plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MovedSide {
+    /// The configuration, its variables or its policies.
+    Configuration,
+    /// The live object.
+    LiveObject,
+    /// The ledger, by another apply.
+    Ledger,
+    /// The price in the catalog.
+    CatalogPrice,
+    /// An output of another stack, or a lookup.
+    OtherStack,
+    /// The version of stead.
+    SteadVersion,
+    /// Options of the command line that leave something out.
+    Options,
+}
+
+impl MovedSide {
+    pub(super) const fn describe(self) -> &'static str {
+        match self {
+            Self::Configuration => "the configuration",
+            Self::LiveObject => "the live object",
+            Self::Ledger => "the ledger",
+            Self::CatalogPrice => "the catalog price",
+            Self::OtherStack => "an output of another stack or a lookup",
+            Self::SteadVersion => "the version of stead",
+            Self::Options => "the selection of the command line",
+        }
+    }
+}
 
 /// A part in which two plans differ.
 #[derive(Debug, Clone, PartialEq, Eq)]

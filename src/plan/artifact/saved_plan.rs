@@ -168,7 +168,7 @@ pub enum StalePlan {
         found: u64,
     },
     /// The configuration changed after the plan was made.
-    #[error("the configuration changed since the plan was made")]
+    #[error("the configuration, or a variable of the command line, is not what the plan was made with")]
     ConfigChanged,
     /// A remote stack output or a data lookup changed.
     #[error("remote stack outputs or lookups (`stacks`, `data`) changed since the plan was made")]

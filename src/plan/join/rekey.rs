@@ -1,7 +1,7 @@
 //! Fingerprints of entries that came from another ledger, made again with this ledger's key.
 //!
 //! In: the ledger, the stack's values and the live objects. Out: the ledger in which every fingerprint whose secret is
-//! available has this ledger's key. Invariant: a fingerprint is replaced only by one of the same secret; one whose
+//! available has this ledger's key; for one that does not exist yet, with the key of the ledger that the entries leave. Invariant: a fingerprint is replaced only by one of the same secret; one whose
 //! secret is not available stays, and is equal to no fingerprint of this ledger.
 
 use std::borrow::Cow;
@@ -21,11 +21,18 @@ pub(in crate::plan) fn with_own_fingerprints<'l>(
     ledger: Cow<'l, Ledger>,
 ) -> Cow<'l, Ledger> {
     let is_foreign = |entry: &Entry| entry.secret_origin.is_some();
-    // A ledger that does not exist yet has no key.
-    if ledger.identity.key.is_none() || !ledger.entries.values().any(is_foreign) {
+    if !ledger.entries.values().any(is_foreign) {
         return ledger;
     }
     let mut ledger = ledger.into_owned();
+    if ledger.identity.key.is_none() {
+        // A ledger that does not exist yet has no key: what arrives is compared with the key of the ledger that it leaves.
+        let origin = ledger.entries.values().find_map(|entry| entry.secret_origin.as_ref());
+        if let Some(key) = origin.map(|origin| origin.key.clone()) {
+            ledger.identity.key = key;
+        }
+        return Cow::Owned(ledger);
+    }
     let own = ledger.identity.key.clone();
     for (address, entry) in ledger.entries.iter_mut().filter(|(_, entry)| is_foreign(entry)) {
         rekey_entry(stack, snapshot, (address, entry), &own);

@@ -213,7 +213,7 @@ fn a_saved_plan_is_stale_when_any_of_its_inputs_has_changed() {
         ("the ledger changed since the plan was made", |w| {
             w.ledger.entries.get_mut("database.main").unwrap().protect ^= true;
         }),
-        ("the configuration changed", |w| w.stack.digest = "1".repeat(64)),
+        ("the configuration, or a variable", |w| w.stack.digest = "1".repeat(64)),
         ("applied already", |w| {
             w.ledger.applied_plans.insert(uuid::Uuid::from_u128(9));
         }),

@@ -283,7 +283,8 @@ impl ReviewDiagnostics<'_> {
 }
 
 fn prefix_subject(subject: &str, text: &str) -> String {
-    if subject.is_empty() { text.to_owned() } else { format!("{subject}: {text}") }
+    let is_said = subject.is_empty() || text.starts_with(&format!("{subject}: "));
+    if is_said { text.to_owned() } else { format!("{subject}: {text}") }
 }
 
 /// The problems of a configuration, for the formats in `ReviewFormat::FOR_DIAGNOSTICS`.

@@ -279,8 +279,14 @@ impl<'a> PlanReview<'a> {
 
     /// Returns what an apply did with a resource, for a group without its duration; `None` for a plan.
     pub(super) fn result_text(&self, change: &Change, is_group: bool) -> Option<String> {
-        let outcome = self.run_report()?.resource_outcome(change);
-        Some(if is_group { outcome.describe_result() } else { outcome.describe_outcome() })
+        let ran = self.run_report()?;
+        let outcome = ran.resource_outcome(change);
+        if is_group {
+            return Some(outcome.describe_result());
+        }
+        let partly = ran.steps.describe_partly_made(self.plan, change);
+        let partly = partly.map(|partly| format!(" ({partly})")).unwrap_or_default();
+        Some(outcome.describe_outcome() + &partly)
     }
 
     /// Returns the drift that needs a decision, and the drift that does not.

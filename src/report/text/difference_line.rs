@@ -179,7 +179,7 @@ mod tests {
     use rust_decimal::Decimal;
 
     use super::*;
-    use crate::plan::artifact::difference::MovedSide;
+    use crate::plan::artifact::difference_part::MovedSide;
 
     fn line(part: DifferencePart, old: Value, new: Value) -> String {
         let part = PartDifference { part, old, new, moved: vec![MovedSide::Configuration] };

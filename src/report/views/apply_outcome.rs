@@ -1,9 +1,11 @@
 //! The end of an apply as text: what was done, what failed and why, and the next step.
 
+use std::collections::BTreeMap;
+
 use crate::apply::event::{ApiError, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::due::DueTotal;
-use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::page::{TextLine, TextPage, display_width};
 use crate::report::text::phrases::{self, DueStatement};
 use crate::report::text::policy_results::add_policy_outcomes;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
@@ -208,6 +210,8 @@ pub struct OutcomeFooter<'a> {
     pub quiet: bool,
     /// What was charged or refunded for the steps that were made.
     pub due: DueTotal,
+    /// What was made of the failed resources, by address.
+    pub partly: Option<&'a BTreeMap<Address, String>>,
 }
 
 /// Returns the page at the end of an apply: totals, explained failures, outputs, next step.
@@ -222,22 +226,18 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
     for (address, error) in &outcome.failed {
         let occasion = if ending.destroys { FailureContext::Destroy } else { FailureContext::Apply };
         add_failure(&mut page, address, error, occasion);
+        if let Some(partly) = ending.partly.and_then(|partly| partly.get(address)) {
+            page.add_line(TextLine::indent(6).push_text(partly).continue_at(6));
+        }
     }
-    for question in &outcome.questions {
+    let questions = outcome.questions.iter().map(|question| (Symbol::Unknown, question));
+    let notes = outcome.notes.iter().map(|note| (Symbol::Warning, note));
+    for (symbol, text) in questions.chain(notes) {
         page.add_line(
             TextLine::indent(2)
-                .push_styled(TextRole::Warning, page.sign(Symbol::Unknown))
+                .push_styled(TextRole::Warning, page.sign(symbol))
                 .push_text("  ")
-                .push_text(question)
-                .continue_at(5),
-        );
-    }
-    for note in &outcome.notes {
-        page.add_line(
-            TextLine::indent(2)
-                .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
-                .push_text("  ")
-                .push_text(note)
+                .push_text(text)
                 .continue_at(5),
         );
     }
@@ -324,13 +324,8 @@ fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
         return;
     }
     page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, "Outputs"));
-    let column = 4 + outcome
-        .outputs
-        .keys()
-        .map(|name| crate::report::text::page::display_width(name))
-        .max()
-        .unwrap_or(0)
-        .min(32);
+    let widths = outcome.outputs.keys().map(|name| display_width(name));
+    let column = 4 + widths.max().unwrap_or(0).min(32);
     for (name, value) in &outcome.outputs {
         page.add_line(
             TextLine::indent(2)

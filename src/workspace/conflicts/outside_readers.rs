@@ -228,20 +228,17 @@ pub fn reader_blockers<'r>(
         let OutsideUnit { name, reason } = units(*unit);
         let who = match reason {
             OutsideReason::Errors => ", whose configuration has errors,",
-            OutsideReason::NotSelected | OutsideReason::Removed => ", which is not selected,",
+            OutsideReason::NotSelected => ", which is not selected,",
+            OutsideReason::Removed => ", which was removed from the repository,",
         };
         let (address, text) = how.in_words(&name, who);
         // A destroy leaves removed units as they are, and an apply deletes only those that it names.
         let select = match (reason, destroy) {
             (OutsideReason::Errors, _) => "Correct its errors: stead validate --all".to_owned(),
             (OutsideReason::Removed, true) => {
-                format!(
-                    "It was removed from the repository. Delete its objects first: stead apply --all --remove {name}"
-                )
+                format!("Delete its objects first: stead apply --all --remove {name}")
             }
-            (OutsideReason::Removed, false) => {
-                format!("It was removed from the repository. Delete its objects, too: --remove {name}")
-            }
+            (OutsideReason::Removed, false) => format!("Delete its objects, too: --remove {name}"),
             (OutsideReason::NotSelected, true) => {
                 format!("Destroy it, too: {}", limits.flags_to_add(own, &name))
             }
@@ -370,7 +367,10 @@ mod tests {
             environment: Some(environment.into()),
             ..SelectionLimits::default()
         };
-        assert_eq!(help(of("dev")), format!("{both} in place of -e dev"));
+        assert_eq!(
+            help(of("dev")),
+            "Destroy it, too: --stacks '*/dev' --stacks app/prod in place of -e dev"
+        );
         assert_eq!(help(of("prod")), both);
         let help = |destroy| {
             reader_blockers(&readers, |_| app(OutsideReason::Removed), (&own, &limits, destroy))[0]

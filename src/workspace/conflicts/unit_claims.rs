@@ -52,26 +52,26 @@ pub(super) fn add_pair(
     texts: [String; 2],
     blockers: &mut UnitBlockers,
 ) {
-    let help = format!("Change one of the two: {} or {}.", units[one.0].name, units[other.0].name);
-    add_pair_with_help(units, (one, other), (texts, &help), blockers);
+    add_pair_with_help(units, (one, other), (texts, ""), blockers);
 }
 
-/// Does the same, with another help.
+/// Does the same, with a further remedy.
 pub(super) fn add_pair_with_help(
     units: &[UnitClaims<'_>],
     (one, other): (Claimant<'_>, Claimant<'_>),
-    (texts, help): ([String; 2], &str),
+    (texts, remedy): ([String; 2], &str),
     blockers: &mut UnitBlockers,
 ) {
     let [text, back] = texts;
-    for ((unit, own), text) in [(one, text), (other, back)] {
+    for ((unit, own), with, text) in [(one, other.0, text), (other, one.0, back)] {
+        let help = format!("Change one of the two: {} or {}.{remedy}", units[unit].name, units[with].name);
         let source = units[unit].plan.changes.iter().find(|change| change.address == *own);
         let source = source.and_then(|change| change.source.clone());
         blockers.entry(unit).or_default().push(Blocker {
             code: UNIT_CONFLICT.code.into(),
             address: Some(own.clone()),
             text,
-            help: help.to_owned(),
+            help,
             source,
         });
     }

@@ -281,10 +281,10 @@ impl<'a> ApplyCommand<'a> {
             snapshot: &world.snapshot,
         };
         let is_new = |block: &&Blocker| !saved.plan.blocks.iter().any(|known| known.is_same(block));
-        if let Some(block) = plan.blocks.iter().find(is_new) {
-            return Err(CliFailure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
-                .help(block.help.clone())
-                .with_differences(show_plan_difference(&session.ui, (&saved.plan, &plan))));
+        let new: Vec<&Blocker> = plan.blocks.iter().filter(is_new).collect();
+        if !new.is_empty() {
+            let difference = show_plan_difference(&session.ui, (&saved.plan, &plan));
+            return Err(refuse_blocked(&new, "the plan is blocked now").with_differences(difference));
         }
         let checked =
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
@@ -296,7 +296,8 @@ impl<'a> ApplyCommand<'a> {
             .report_files(&self.running.reports.wanted, &project.reads)
             .write_plan(&plan, ReportContext::with_values(stack, &world.values))?;
         if plan.is_blocked(&options.overrides) {
-            return Err(refuse_blocked(&plan));
+            let blocks: Vec<&Blocker> = plan.blocks.iter().collect();
+            return Err(refuse_blocked(&blocks, "the saved plan is blocked"));
         }
         self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;
@@ -413,14 +414,11 @@ impl<'a> ApplyCommand<'a> {
         // Rotations end only after a complete apply: until then, an object may still use the old secret.
         if exit == Exit::Done && !plan.base.destroy {
             kept_secrets::finish_rotations(&self.session.ui, self.journal).await?;
-            output_secrets::keep_outputs(self.bound, self.journal).await?;
+        }
+        if !plan.base.destroy {
+            output_secrets::keep_outputs(self.bound, self.journal, &outcome.outputs).await?;
         }
         ledger_io::remember_ledger(self.project, &self.connection.place, self.journal);
-        if exit == Exit::Done {
-            // Adopting and forgetting have no steps: they are recorded in the ledger before the first step.
-            let without = plan.changes.iter().filter(|change| change.steps.is_empty());
-            outcome.done.extend(without.map(|change| change.address.clone()));
-        }
         let heard = telling.steps_so_far();
         self.report_outcome(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
         show_outcome(self.session, self.unit, plan, &mut outcome, (&heard, now, took, exit), self.again);

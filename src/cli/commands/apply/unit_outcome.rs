@@ -18,7 +18,8 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::ledger::Ledger;
-use crate::plan::model::change::Plan;
+use crate::model::address::Address;
+use crate::plan::model::change::{Change, Plan};
 use crate::plan::model::due::DueTotal;
 use crate::report::json::plan::apply_events;
 use crate::report::review::ReviewSubject;
@@ -93,6 +94,9 @@ pub(super) fn show_outcome(
         let took = phrases::format_duration(took);
         let stead = session.command_line("");
         let again = if again.is_empty() { String::new() } else { session.command_line(again) };
+        let of_change =
+            |change: &Change| Some((change.address.clone(), steps.describe_partly_made(plan, change)?));
+        let partly: BTreeMap<Address, String> = plan.changes.iter().filter_map(of_change).collect();
         let ending = OutcomeFooter {
             took: Some(&took),
             destroys: plan.base.destroy,
@@ -101,6 +105,7 @@ pub(super) fn show_outcome(
             is_unit: unit.is_some(),
             quiet: ui.quiet,
             due: steps.due(plan),
+            partly: Some(&partly),
         };
         outcome.questions.iter_mut().for_each(|asked| *asked = session.settings.with_global_flags(asked));
         let page = apply_outcome::outcome_page(outcome, ending, ui.style);

@@ -228,8 +228,8 @@ fn reject_references(begun: &StackSources, address: &Address) -> Result<(), CliF
     );
     let told = places.iter().take(MAX_LISTED_LOCATIONS).cloned().fold(failure, CliFailure::help);
     Err(told.help(
-        "Nothing was written. Write an output of the value in the other stack, and read it here: \
-         `stacks: { web: ../web }`, then `$stacks.web.NAME`.",
+        "Nothing was written. Move it by hand: in one edit, move the block and the outputs of it to the other stack, write \
+         a `moved` entry in each of the two, and read the outputs here: `stacks: { web: ../web }`, then `$stacks.web.NAME`.",
     ))
 }
 

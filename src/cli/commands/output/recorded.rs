@@ -88,11 +88,13 @@ fn secret_text(
 ) -> Result<Option<String>, CliFailure> {
     let address = format!("{OUTPUT_PREFIX}{name}");
     let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
-        let failure = CliFailure::new(
-            Exit::Failed,
-            format!("the ledger does not keep the text of the output `{name}`"),
-        )
-        .help("Add `secrets: { recipients: [age1…] }` to the stack, and apply it: then it does.");
+        let help = if ledger.secrets.recipients.is_empty() {
+            "Add `secrets: { recipients: [age1…] }` to the stack, and apply it: then it does."
+        } else {
+            "Apply the stack with an identity that decrypts its secrets, in STEAD_AGE_IDENTITY: then it does."
+        };
+        let what = format!("the ledger does not keep the text of the output `{name}`");
+        let failure = CliFailure::new(Exit::Failed, what).help(help);
         return if required { Err(failure) } else { Ok(None) };
     };
     let identities = identity::require_identities(keyring.settings())?;

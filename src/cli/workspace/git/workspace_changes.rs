@@ -141,7 +141,18 @@ impl WorkspaceChanges {
         };
         let is_listed = |unit: &&Unit| units.iter().any(|one| one.name == unit.name);
         let left = self.removed.values().filter(|unit| is_selected(unit) && !is_listed(unit));
-        left.map(|unit| format!("{} was removed since {}. {what}", unit.name, self.base)).collect()
+        let now_has = |gone: &Unit| {
+            let mut here = units.iter().filter(|one| one.directory == gone.directory);
+            here.find(|one| one.name.stack != gone.name.stack).map(|one| &one.name.stack)
+        };
+        let note = |unit: &Unit| match now_has(unit) {
+            Some(other) => format!(
+                "{} was removed since {}: `{}` has the stack {other} now. If the stack was renamed, its objects are in the ledger of {} until that is moved.",
+                unit.name, self.base, unit.directory, unit.name.stack
+            ),
+            None => format!("{} was removed since {}. {what}", unit.name, self.base),
+        };
+        left.map(note).collect()
     }
 
     /// Returns the sentence that says that no selected stack changed.

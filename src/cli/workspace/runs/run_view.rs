@@ -176,7 +176,7 @@ pub(in crate::cli) fn listed_run(summary: &RunSummary) -> Result<ListedRun, CliF
     let failed = count(&[UnitState::Partly, UnitState::Failed, UnitState::Skipped]);
     Ok(ListedRun {
         run: run.name.to_string(),
-        status: run.status.to_string(),
+        status: if run.canceled { "canceled".to_owned() } else { run.status.to_string() },
         started: run.started,
         ended: run.ended,
         fingerprint: run.identity.fingerprint.clone(),

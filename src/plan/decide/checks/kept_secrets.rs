@@ -52,7 +52,7 @@ pub(in crate::plan) fn check<'a>(
                 subject.address
             );
             let help = "Set STEAD_AGE_IDENTITY to the identity's file, or `age_identity` in the settings. \
-                        A plan needs none."
+                        A plan that sends no kept secret needs none."
                 .to_owned();
             blocks.add_for_subject(blocker_code::IDENTITY_MISSING, subject, None, text, help);
         }

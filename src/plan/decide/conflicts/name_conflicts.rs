@@ -73,35 +73,45 @@ pub(in crate::plan) fn block_name_conflicts(
         && joined.inputs.ledger.kept.is_empty()
         && found.len() + count_in_existing_projects(joined, decisions, &found, &there) >= MIN_CONFLICTS;
     for (subject, want, object) in found {
-        if let Some((text, help)) = let_go(joined, subject, object) {
-            blocks.add_for_subject(EXISTS, subject, want.setting.map(|setting| setting.span), text, help);
-            continue;
-        }
-        let known = match subject.kind.known_by {
-            "name" => "named".to_owned(),
-            other => format!("with the {other}"),
-        };
-        let kind = subject.kind.name;
-        let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "An" } else { "A" };
-        let there = format!("{article} {kind} {known} `{}` exists already ({})", want.value, object.id);
-        let text = format!("{there}, and is not in this stack's ledger.");
-        if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
-            let text = format!("{there}, and it belongs to {owner}.");
-            let help = "Choose another name. To adopt it, forget it in that stack first (`rm --keep`), and apply there.";
-            let span = want.setting.map(|setting| setting.span);
-            blocks.add_for_subject(EXISTS, subject, span, text, help.to_owned());
-            continue;
-        }
-        let adopt = format!("--adopt {}={}", subject.address, object.id);
-        let help = if is_lost {
-            format!(
-                "The ledger is empty, and this is not the only such object: if the ledger was lost, `stead recover` finds all of them. Otherwise adopt it with {adopt}, or choose another name."
-            )
-        } else {
-            format!("Adopt it with {adopt}, or choose another name.")
-        };
+        let (text, help) = let_go(joined, subject, object)
+            .unwrap_or_else(|| describe_existing(joined, (subject, want), object, is_lost));
         blocks.add_for_subject(EXISTS, subject, want.setting.map(|setting| setting.span), text, help);
     }
+}
+
+/// Describes an object that has the name of a new one, and what to do about it. `is_lost`: the ledger was probably lost.
+fn describe_existing(
+    joined: &JoinedState<'_>,
+    (subject, want): (&ResourceState<'_>, &DesiredAttribute<'_>),
+    object: &Object,
+    is_lost: bool,
+) -> (String, String) {
+    let kind = subject.kind;
+    let known = match kind.known_by {
+        "name" => "named".to_owned(),
+        other => format!("with the {other}"),
+    };
+    let article = if kind.name.starts_with(['a', 'e', 'i', 'o']) { "An" } else { "A" };
+    let there = format!("{article} {} {known} `{}` exists already ({})", kind.name, want.value, object.id);
+    if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
+        let help = "Choose another name. To adopt it, forget it in that stack first (`rm --keep`), and apply there.";
+        return (format!("{there}, and it belongs to {owner}."), help.to_owned());
+    }
+    if kind.is_given(&object.attributes) {
+        let text = format!("{there}: the service provides it in every account.");
+        let help =
+            "No stack manages it. Choose another name; or name it where it is used, without a block.";
+        return (text, help.to_owned());
+    }
+    let adopt = format!("--adopt {}={}", subject.address, object.id);
+    let help = if is_lost {
+        format!(
+            "The ledger is empty, and this is not the only such object: if the ledger was lost, `stead recover` finds all of them. Otherwise adopt it with {adopt}, or choose another name."
+        )
+    } else {
+        format!("Adopt it with {adopt}, or choose another name.")
+    };
+    (format!("{there}, and is not in this stack's ledger."), help)
 }
 
 /// Describes an object that an apply forgot, and how to adopt it again; `None` if this address did not forget it.

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::model::address::Address;
 use crate::model::values::value::Value;
-use crate::plan::artifact::difference::{MovedSide, PartDifference, PlanDifference, ResourceDifference};
-use crate::plan::artifact::difference_part::DifferencePart;
+use crate::plan::artifact::difference::{PartDifference, PlanDifference, ResourceDifference};
+use crate::plan::artifact::difference_part::{DifferencePart, MovedSide};
 use crate::plan::artifact::review_difference::{ReviewDifference, UnitDifference};
 use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};

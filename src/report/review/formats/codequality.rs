@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::report::json::to_pretty;
 use crate::report::review::finding::{FindingLevel, ReviewFinding};
 use crate::report::review::identity::finding_identities;
+use crate::report::text::escape;
 
 /// Returns the code quality report as JSON.
 pub(super) fn code_quality_json(findings: &[ReviewFinding]) -> String {
@@ -14,7 +15,7 @@ pub(super) fn code_quality_json(findings: &[ReviewFinding]) -> String {
         .zip(finding_identities(findings))
         .map(|(finding, identity)| {
             json!({
-                "description": finding.text,
+                "description": escape::escape_line(&finding.text),
                 "check_name": finding.rule,
                 "fingerprint": identity,
                 "severity": match finding.level {

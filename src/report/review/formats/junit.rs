@@ -85,7 +85,11 @@ fn apply_suite(of: &PlanReview<'_>, ran: &RunReport<'_>) -> JunitSuite {
         let fate = ran.resource_outcome(change);
         match &fate {
             ResourceOutcome::Done(took) => case.seconds = Some(took.as_secs_f64()),
-            ResourceOutcome::Failed(why) => case.failures.push((why.what.clone(), why.next.clone())),
+            ResourceOutcome::Failed(why) => {
+                let partly = ran.steps.describe_partly_made(of.plan, change).unwrap_or_default();
+                let next = phrases::join_sentences(&[why.next.as_str(), &partly]);
+                case.failures.push((why.what.clone(), next));
+            }
             ResourceOutcome::Skipped(_) => case.skipped = Some(fate.describe_outcome()),
             ResourceOutcome::Unresolved => case.failures.push((fate.describe_outcome(), String::new())),
         }

@@ -11,7 +11,7 @@ use crate::report::json::to_pretty;
 use crate::report::review::finding::{FindingLevel, FindingLocation, ReviewFinding};
 use crate::report::review::identity::finding_identities;
 use crate::report::review::view::RepositoryRoot;
-use crate::report::text::phrases;
+use crate::report::text::{escape, phrases};
 
 /// Limit on the results of a run: GitHub rejects a report with more.
 const MAX_RESULTS: usize = 25_000;
@@ -87,7 +87,7 @@ fn result(finding: &ReviewFinding, identity: &str, rule: Option<&usize>) -> Json
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": sarif_level(finding.level),
-        "message": {"text": escape_links(&finding.text)},
+        "message": {"text": escape_links(&escape::escape_line(&finding.text))},
         "locations": [location],
         // The first is the one that GitHub compares.
         "partialFingerprints": {"primaryLocationLineHash": identity, "stead/v1": identity},

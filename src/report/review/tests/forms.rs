@@ -64,7 +64,7 @@ fn markdown_lists_the_most_severe_changes_first() {
     |---|---|---|---:|
     | ± | `vm.web.a` | template `ubuntu-22.04` → `ubuntu-24.04`, public_ipv4_address `203.0.113.20` → `(known once vm.web.a exists)` | $0.00 |
     | - | `volume.old` | delete: it is no longer in the configuration | -$8.00 |
-    | ~ | `database.main` | replica_count `1` → `2`, public_allowlist `[203.0.113.0/24]` → `[203.0.113.0/24, 198.51.100.7/32]`, password `(secret 9a41)` → `(secret c07d)`, 1 more | +$48.00 |
+    | ~ | `database.main` | replica_count `1` → `2`, public_allowlist `[203.0.113.0/24]` → `[203.0.113.0/24, 198.51.100.7/32]`, password `(secret 9a41)` → `(secret c07d)`, 1 more; the difference is charged at once | +$48.00 |
     | ~ | `volume.media` | vm `5b1e09c2` → `(known once vm.web.a exists)` |  |
     | + | `vm.web.b` | name `web-b`, plan `cpu-4c-8g`, template `ubuntu-24.04`, 2 more | +$24.00 |
     | ⇐ | `ssh_key.ops` | adopt |  |

@@ -32,8 +32,12 @@ pub(super) fn danger_alert(of: &PlanReview<'_>, entry: &PlanEntry<'_>, charge_be
         (Action::Replace, _) => "are replaced",
         (Action::Delete, 1) => "is deleted",
         (Action::Delete, _) => "are deleted",
-        (_, 1) => "is touched",
-        _ => "are touched",
+        (Action::Create, 1) => "is created",
+        (Action::Create, _) => "are created",
+        (Action::Forget, 1) => "is left unmanaged",
+        (Action::Forget, _) => "are left unmanaged",
+        (_, 1) => "is changed",
+        _ => "are changed",
     };
     let mut said: Vec<String> = members(entry).iter().map(|names| inline_code(names)).collect();
     match entry {
@@ -119,11 +123,17 @@ fn entry_row(of: &PlanReview<'_>, entry: &PlanEntry<'_>) -> String {
             (format!("{names}: {}: {parts}", module.describe_changes()), price)
         }
     };
+    // Where an alert names them, they are not said twice.
+    let is_alerted = of.run_report().is_none() && view::is_dangerous(change);
+    let charge_below = view::charged_at_once(of.plan).is_some();
+    let effects = view::ordered_effects(change, charge_below).filter(|_| !is_alerted);
+    let effects: Vec<String> = effects.map(|effect| escape_prose(&effect.text)).collect();
+    let effects = if effects.is_empty() { String::new() } else { format!("; {}", effects.join("; ")) };
     let is_group = entry.resource_count() > 1;
     let result = of.result_text(first_member(entry), is_group);
     let result = result.map(|text| format!(" {} |", escape_prose(&text))).unwrap_or_default();
     format!(
-        "| {} | {} | {summary} | {price} |{result}\n",
+        "| {} | {} | {summary}{effects} | {price} |{result}\n",
         phrases::sign_of_action(change.action, TextStyle::plain(80)),
         inline_code(&entry.title()),
     )
