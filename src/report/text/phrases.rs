@@ -102,6 +102,7 @@ pub fn due_total(due: &DueTotal) -> Option<(String, String)> {
     let amount = match due.amount.cmp(&Decimal::ZERO) {
         Ordering::Greater => format!("{} charged", format_money(due.amount)),
         Ordering::Less => format!("{} refunded", format_money(due.amount.abs())),
+        Ordering::Equal if due.unknown > 0 => "not known".to_owned(),
         Ordering::Equal => format_money(Decimal::ZERO),
     };
     let unknown = if due.unknown == 0 {
