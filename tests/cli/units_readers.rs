@@ -334,3 +334,16 @@ fn the_remedy_of_a_selection_by_environment_keeps_what_it_selects() {
     run.says(&["Destroy it, too: --stacks '*/dev' --stacks tools/default in place of -e"]);
     case.ok("plan --all --destroy --stacks */dev --stacks tools/default");
 }
+
+#[test]
+fn a_unit_that_begins_to_read_the_value_that_it_had_is_known_as_reader_once_it_is_removed() {
+    let case = repository();
+    case.edit("log/stead.yaml", "v-${stacks.net.label}", "v-blue");
+    case.apply_all();
+    case.edit("log/stead.yaml", "v-blue", "v-${stacks.net.label}");
+    case.ok("plan --all --exit-code").says(&["No changes"]);
+    case.apply_all();
+    std::fs::remove_file(case.path("log/stead.yaml")).unwrap();
+    std::fs::remove_file(case.path("app/stead.yaml")).unwrap();
+    destroy(&case, 4, "--stacks net").says(&["log/default, which was removed from the repository, has 1"]);
+}

@@ -79,11 +79,14 @@ fn exchanging_units(workspace: &Workspace, units: &UnitResults) -> UnitPairs {
     let planned = units.iter().filter_map(|(number, unit)| Some((*number, unit.as_ref().ok()?)));
     let moves = planned
         .flat_map(|(number, unit)| unit.options.transfers.moves.iter().map(move |one| (number, one)));
-    let peer = |one: &StackMove| {
-        let mut all = workspace.units.iter();
-        all.position(|other| one.peer == other.unit.name.to_string().as_str())
-    };
-    let pairs = moves.filter_map(|(number, one)| Some((number, peer(one)?)));
+    let mut moves = moves.peekable();
+    if moves.peek().is_none() {
+        return UnitPairs::new();
+    }
+    let named = workspace.units.iter().enumerate();
+    let numbers: BTreeMap<Name, usize> =
+        named.map(|(number, one)| (Name::new(one.unit.name.to_string()), number)).collect();
+    let pairs = moves.filter_map(|(number, one)| Some((number, *numbers.get(&one.peer)?)));
     pairs.flat_map(|(one, other)| [(one, other), (other, one)]).collect()
 }
 

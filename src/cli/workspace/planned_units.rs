@@ -94,6 +94,13 @@ pub(in crate::cli) struct WorkspacePlan {
 }
 
 impl PlannedUnit {
+    /// Returns whether it has objects and reads a unit that its last runs did not read: an apply records that, because nothing else
+    /// tells who reads an output once the files are gone.
+    pub(in crate::cli) fn begins_to_read(&self) -> bool {
+        let is_new = |unit: &UnitName| !self.ledger.may_depend_on(&unit.to_string());
+        !self.ledger.entries.is_empty() && self.reads.keys().any(is_new)
+    }
+
     /// Returns whether an apply would record other outputs than the ledger has. A secret counts if the ledger keeps it for
     /// readers.
     pub(in crate::cli) fn changes_outputs(&self) -> bool {

@@ -79,7 +79,8 @@ impl<'a> UnitsRun<'a> {
         let units: BTreeSet<usize> = planned
             .planned()
             .filter(|(number, unit)| {
-                let records = !destroy && has_readers(*number) && unit.changes_outputs();
+                let has_new_outputs = has_readers(*number) && unit.changes_outputs();
+                let records = !destroy && (has_new_outputs || unit.begins_to_read());
                 is_open(unit) && (has_work(&unit.plan) || records || approved.is_kept_by(&unit.ledger))
             })
             .map(|(number, _)| number)
