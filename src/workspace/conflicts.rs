@@ -324,7 +324,10 @@ fn block_removals_in_use(
         }
         for (user, how) in users {
             let texts = how.texts(units, removal.claimant, user);
-            add_pair(units, (removal.claimant, user), texts, blockers);
+            // A lookup stays as it is when its unit is applied.
+            let is_lookup = user.1.root() == "data";
+            let remedy = if is_lookup { forced_remedy(units, number, user.0) } else { String::new() };
+            add_pair_with_help(units, (removal.claimant, user), (texts, &remedy), blockers);
         }
         if removal.is_replaced {
             block_read_outputs(units, (number, address), blockers);
@@ -390,12 +393,15 @@ fn block_broken_lookups(snapshot: &Snapshot, units: &[UnitClaims<'_>], blockers:
                 ),
             ],
         };
-        let (owner_name, reader_name) = (units[owner.0].name, units[reader].name);
-        let remedy = format!(
-            " Or apply --stacks {owner_name} --force-readers {reader_name}, and change the lookup after that."
-        );
+        let remedy = forced_remedy(units, owner.0, reader);
         add_pair_with_help(units, (owner, (reader, lookup)), (texts, &remedy), blockers);
     }
+}
+
+/// Returns the remedy that applies the one unit, and lets the lookup of the other fail until it is changed.
+fn forced_remedy(units: &[UnitClaims<'_>], owner: usize, reader: usize) -> String {
+    let (owner, reader) = (units[owner].name, units[reader].name);
+    format!(" Or apply --stacks {owner} --force-readers {reader}, and change the lookup after that.")
 }
 
 /// Returns notes for the units that read, through a lookup, an attribute that another unit changes: their plans have the value

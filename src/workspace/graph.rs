@@ -125,6 +125,7 @@ mod tests {
             unit: name(other),
             reads: Some(BTreeSet::new()),
             source: source.clone(),
+            misfit: None,
         };
         Unit {
             name: name(stack),

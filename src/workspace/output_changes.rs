@@ -31,11 +31,13 @@ pub fn is_changed(name: &Name, planned: &Attributes, ledger: &Ledger) -> bool {
 }
 
 /// Returns the plan of a unit with the units that read each of its outputs, or may read it because what they read is not
-/// known. An output that is removed and that a unit reads blocks it, and so does one while a stack cannot be read, in one of
-/// the directories `unreadable`; in a destroy, the units themselves are checked.
+/// known. An output that is removed, or gets another type than a reader needs, blocks it, and so does one that is removed while a stack
+/// cannot be read, in one of the directories `unreadable`; in a destroy, the units themselves are checked.
 #[must_use]
 pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit], unreadable: &[&Name]) -> Plan {
-    let mut blockers = Vec::new();
+    let misfits = units.iter().filter(|_| !plan.base.destroy);
+    let mut blockers: Vec<Blocker> =
+        misfits.filter_map(|reader| misfit_blocker(&plan, name, reader)).collect();
     for output in &mut plan.planned_outputs {
         let edges = units.iter().flat_map(|unit| unit.upstream.iter().map(|edge| (&unit.name, edge)));
         let reading = edges.filter(|(_, edge)| edge.unit == *name && edge.may_read(&output.name));
@@ -54,14 +56,13 @@ pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit], unreadable
     with_blockers(plan, blockers)
 }
 
-/// Returns the blocker of a unit if one of the outputs that it changes has another type than a reader needs, for the reason `why`;
-/// `None` if it changes no output that the reader reads.
-#[must_use]
-pub fn misfit_blocker(plan: &Plan, own: &UnitName, reader: &Unit, why: &str) -> Option<Blocker> {
-    let edges = || reader.upstream.iter().filter(|edge| edge.unit == *own);
-    let is_read = |output: &PlannedOutput| edges().any(|edge| edge.may_read(&output.name));
+/// Returns the blocker of a unit if an output that it changes does not fit any more where a reader reads it; `None` if it changes
+/// no output that the reader reads, or all fit.
+fn misfit_blocker(plan: &Plan, own: &UnitName, reader: &Unit) -> Option<Blocker> {
+    let edge = reader.upstream.iter().find(|edge| edge.unit == *own && edge.misfit.is_some())?;
+    let why = edge.misfit.as_deref()?;
     let mut changed = plan.output_changes().filter(|output| output.action() == OutputAction::Change);
-    changed.any(is_read).then(|| Blocker {
+    changed.any(|output| edge.may_read(&output.name)).then(|| Blocker {
         code: OUTPUT_READ.code.into(),
         address: None,
         text: format!("{} reads an output of this unit that does not fit there any more: {why}", reader.name),

@@ -136,6 +136,7 @@ mod tests {
                         unit: names[above].clone(),
                         reads: Some(BTreeSet::new()),
                         source: source.clone(),
+                        misfit: None,
                     })
                     .collect();
                 Unit {

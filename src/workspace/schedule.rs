@@ -262,6 +262,7 @@ mod tests {
                     unit: name(above),
                     reads: Some(BTreeSet::new()),
                     source: source.clone(),
+                    misfit: None,
                 };
                 Unit {
                     name: name(number),

@@ -67,6 +67,8 @@ pub struct UpstreamUnit {
     pub reads: Option<BTreeSet<Name>>,
     /// Where the reading stack names it.
     pub source: SourceLocation,
+    /// Why an output that the stack reads does not fit as it is declared now; `None` if all do.
+    pub misfit: Option<String>,
 }
 
 impl UpstreamUnit {

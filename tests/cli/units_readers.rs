@@ -310,10 +310,27 @@ fn an_output_keeps_the_type_that_its_readers_need() {
     let last = case.cloud().last();
     case.fails(4, "-C net apply --yes");
     assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    // Each output counts for its own unit, and the parts of a map for themselves.
+    case.edit("net/stead.yaml", "vpc_id: [$vpc.main]", "vpc_id: $vpc.main, parts: { k: bl }");
+    case.edit("log/stead.yaml", "v-${stacks.net.label}", "v-${stacks.net.parts.k}${stacks.net2.tail}");
+    case.edit("log/stead.yaml", "{ net: ../net }", "{ net: ../net, net2: ../net2 }");
+    case.write("net2/stead.yaml", "stead: 1\nstack: net2\noutputs: { tail: ue }\n");
+    case.apply_all();
+    case.edit("net2/stead.yaml", "tail: ue", "tail: [ue]");
+    case.edit("net/stead.yaml", "label: blue", "label: green");
+    let run = case.fails(1, "plan --all");
+    assert_eq!(run.all().matches("output_read").count(), 1, "{}", run.all());
+    case.ok("plan --all --stacks net");
+    case.fails(4, "plan --all --stacks net2").says(&["output_read", "log/default reads an output"]);
+    case.edit("net2/stead.yaml", "tail: [ue]", "tail: ue");
+    case.edit("net/stead.yaml", "parts: { k: bl }", "parts: { j: bl }");
+    case.fails(4, "-C net plan").says(&["output_read", "log/default reads an output"]);
+    case.edit("net/stead.yaml", "parts: { j: bl }", "parts: { k: bl }");
+    case.edit("net/stead.yaml", "label: green", "label: blue");
+    case.edit("net/stead.yaml", "vpc_id: $vpc.main, parts", "vpc_id: [$vpc.main], parts");
     // Another output of the unit may change, and what no longer reads the output does not need its type.
     case.edit("net/stead.yaml", "vpc_id: [$vpc.main]", "vpc_id: $vpc.main");
     case.edit("net/stead.yaml", "label: blue", "label: [blue]");
-    case.edit("log/stead.yaml", "v-${stacks.net.label}", "v-blue");
     case.ok("-C net plan");
 }
 

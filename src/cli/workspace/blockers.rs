@@ -8,11 +8,10 @@ pub(in crate::cli) mod single_stack;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::declared_moves::DeclaredMoves;
-use super::loaded_unit::{WorkspaceUnit, loaded_stack};
+use super::loaded_unit::loaded_stack;
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
-use crate::config::check::remote_outputs::is_misfit;
 use crate::config::resolve::late_binding::looked_up_objects;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -97,24 +96,10 @@ fn add_output_readers(workspace: &Workspace, units: &mut UnitResults) {
     for (number, result) in units.iter_mut() {
         let Ok(planned) = result else { continue };
         if planned.plan.output_changes().next().is_some() {
-            let unit = &workspace.units[*number].unit;
-            replace_plan(planned, |plan| {
-                let misfits = misfit_blockers(workspace, unit, &plan);
-                with_blockers(output_changes::with_readers(plan, &unit.name, &all, &unreadable), misfits)
-            });
+            let name = &workspace.units[*number].unit.name;
+            replace_plan(planned, |plan| output_changes::with_readers(plan, name, &all, &unreadable));
         }
     }
-}
-
-/// Returns a blocker for each reader of a unit that needs another type of an output that changes.
-fn misfit_blockers(workspace: &Workspace, own: &Unit, plan: &Plan) -> Vec<Blocker> {
-    let problem = |one: &WorkspaceUnit| {
-        let rejected = one.loaded.as_ref().err()?.rejected.as_ref()?;
-        let misfit = rejected.diagnostics.iter().find(|problem| is_misfit(problem, &own.directory))?;
-        let why = misfit.detail.as_deref().unwrap_or(&misfit.summary);
-        output_changes::misfit_blocker(plan, &own.name, &one.unit, why)
-    };
-    workspace.units.iter().filter_map(problem).collect()
 }
 
 /// Blocks the removed units whose removal the command line does not name.

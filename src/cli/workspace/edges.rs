@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::loaded_unit::{WorkspaceUnit, loaded_stack};
-use crate::config::check::remote_outputs::check_remote_outputs;
+use crate::config::check::remote_outputs::{check_remote_outputs, find_misfit};
 use crate::config::codes;
 use crate::config::load::StackHeader;
 use crate::config::stack::model::{OtherStack, Stack};
@@ -40,6 +40,7 @@ pub(super) fn connect_units(
     }
     let numbers: BTreeMap<&UnitName, usize> =
         listed.iter().enumerate().map(|(number, unit)| (&unit.name, number)).collect();
+    let mut misfits: Vec<(usize, Name, String)> = Vec::new();
     for (number, one) in units.iter().enumerate() {
         let Some(stack) = loaded_stack(one) else { continue };
         let read = one.unit.upstream.iter().filter_map(|edge| {
@@ -47,7 +48,21 @@ pub(super) fn connect_units(
             Some((edge.alias.clone(), loaded_stack(&units[*other])?))
         });
         let read: BTreeMap<Name, &Stack> = read.collect();
-        problems.entry(number).or_default().extend(check_remote_outputs(REGISTRY, stack, &read));
+        let found = check_remote_outputs(REGISTRY, stack, &read);
+        if !found.is_empty() {
+            let misfit = |(alias, declared): (Name, &Stack)| {
+                let why = find_misfit(REGISTRY, stack, (&alias, declared))?;
+                Some((number, alias, why))
+            };
+            misfits.extend(read.into_iter().filter_map(misfit));
+        }
+        problems.entry(number).or_default().extend(found);
+    }
+    for (number, alias, why) in misfits {
+        let mut edges = units[number].unit.upstream.iter_mut();
+        if let Some(edge) = edges.find(|edge| edge.alias == alias) {
+            edge.misfit = Some(why);
+        }
     }
     problems.retain(|_, found| !found.is_empty());
     problems
@@ -76,6 +91,7 @@ pub(super) fn upstream_units(
                 unit: UnitName { stack: header.name.clone(), environment },
                 reads: Some(other.reads.keys().cloned().collect()),
                 source: location(&one.unit, stack, other),
+                misfit: None,
             }),
             None => problems.push(environment_problem(&one.unit, other, header)),
         }
@@ -101,7 +117,8 @@ fn named_units(unit: &Unit, own: &StackHeader, headers: &BTreeMap<Name, StackHea
         let header = headers.get(directory_name(&other.directory))?;
         let environment = upstream_environment(unit, other.environment.as_ref(), header)?;
         let above = UnitName { stack: header.name.clone(), environment };
-        Some(UpstreamUnit { alias: alias.clone(), unit: above, reads: None, source: other.source.clone() })
+        let source = other.source.clone();
+        Some(UpstreamUnit { alias: alias.clone(), unit: above, reads: None, source, misfit: None })
     });
     named.collect()
 }
@@ -125,6 +142,7 @@ pub(super) fn connect_removed(
                     unit: gone.name.clone(),
                     reads: None,
                     source: other.source.clone(),
+                    misfit: None,
                 })
         });
         let named: Vec<UpstreamUnit> = named.collect();

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edges;
-use super::loaded_unit::{WorkspaceUnit, loaded_stack};
+use super::loaded_unit::WorkspaceUnit;
 use super::units::load_units;
 use crate::cli::ledger::inspection;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::process::settings::{Settings, printed_commands};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
-use crate::config::check::remote_outputs::{check_remote_outputs, is_misfit};
+use crate::config::check::remote_outputs::find_misfit;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -37,7 +37,7 @@ pub(in crate::cli) async fn with_readers(
     }
     let root = repository_walk::repository_root(&settings.dir);
     let found = repository_walk::find_stacks(settings, &root);
-    let readers = reading_units(settings, sources, (&root, &found), &project.stack.name);
+    let mut readers = reading_units(settings, sources, (&root, &found), &project.stack.name);
     let is_unreadable = |one: &&FoundStack| one.contents == DirectoryContents::Invalid;
     let unreadable: Vec<Name> = found
         .iter()
@@ -48,28 +48,23 @@ pub(in crate::cli) async fn with_readers(
     let blockers = if plan.base.destroy {
         destroy_blockers(settings, &name, &readers).await
     } else {
-        misfit_blockers((project, &plan), &name, &readers)
+        add_misfits(project, &name, &mut readers);
+        Vec::new()
     };
     let readers: Vec<&Unit> = readers.iter().map(|one| &one.unit).collect();
     let unreadable: Vec<&Name> = unreadable.iter().collect();
     with_blockers(output_changes::with_readers(plan, &name, &readers, &unreadable), blockers)
 }
 
-/// Returns a blocker for each reader of the stack that needs another type of an output that changes.
-fn misfit_blockers(
-    (project, plan): (&LoadedStack, &Plan),
-    own: &UnitName,
-    readers: &[WorkspaceUnit],
-) -> Vec<Blocker> {
-    let problem = |one: &WorkspaceUnit| {
-        let aliases = one.unit.upstream.iter().filter(|edge| edge.unit == *own);
-        let read = aliases.map(|edge| (edge.alias.clone(), &project.stack)).collect();
-        let problems = check_remote_outputs(REGISTRY, loaded_stack(one)?, &read);
-        let misfit = problems.iter().find(|problem| is_misfit(problem, ""))?;
-        let why = misfit.detail.as_deref().unwrap_or(&misfit.summary);
-        output_changes::misfit_blocker(plan, own, &one.unit, why)
-    };
-    readers.iter().filter_map(problem).collect()
+/// Adds to the readers of a stack why an output of it does not fit as it is declared now.
+fn add_misfits(project: &LoadedStack, own: &UnitName, readers: &mut [WorkspaceUnit]) {
+    for one in readers {
+        let WorkspaceUnit { unit, loaded, .. } = one;
+        let Ok(reader) = loaded else { continue };
+        for edge in unit.upstream.iter_mut().filter(|edge| edge.unit == *own) {
+            edge.misfit = find_misfit(REGISTRY, &reader.stack, (&edge.alias, &project.stack));
+        }
+    }
 }
 
 /// Returns a blocker for each unit that reads the outputs of a unit that is destroyed alone, and has objects.

@@ -29,16 +29,19 @@ const PROJECT: &str = "project";
 /// Summary of the problem of an output that does not fit where it is used.
 const WRONG_TYPE: &str = "an output of another stack has the wrong type";
 
-/// Begins the sentence that says where an output is declared which does not fit where it is read.
-const DECLARED_IN: &str = "It is declared in ";
-
-/// Returns whether a problem is that of an output whose type does not fit where it is read, and that the files of this directory
-/// declare; an empty one: any files.
+/// Returns why an output of another stack, as it is declared now, does not fit where `stack` reads it under this alias; `None` if
+/// all do. That one is missing or secret is another problem.
 #[must_use]
-pub fn is_misfit(problem: &Diagnostic, directory: &str) -> bool {
-    let place = problem.detail.as_deref().and_then(|detail| detail.split_once(DECLARED_IN));
-    let directory = if directory == "." { "" } else { directory };
-    place.is_some_and(|(_, file)| file.starts_with(directory))
+pub fn find_misfit(
+    registry: Registry,
+    stack: &Stack,
+    (alias, declared): (&Name, &Stack),
+) -> Option<String> {
+    let problems = check_remote_outputs(registry, stack, &BTreeMap::from([(alias.clone(), declared)]));
+    let is_misfit =
+        |problem: &Diagnostic| problem.code != codes::REMOTE_OUTPUT || problem.summary == WRONG_TYPE;
+    let misfit = problems.into_iter().find(is_misfit)?;
+    Some(misfit.detail.unwrap_or(misfit.summary))
 }
 
 /// Returns the problems of what `stack` reads from other stacks. `upstream` has them by their names under `stacks`; one
@@ -406,6 +409,6 @@ fn reference_problem(
 fn located(mut problem: Diagnostic, other: &Stack, output: &Output) -> Diagnostic {
     let Some(at) = other.sources.location_of(output.span) else { return problem };
     let detail = problem.detail.take().unwrap_or_default();
-    let said = format!("{detail} {DECLARED_IN}{}:{}.", at.file, at.line);
+    let said = format!("{detail} It is declared in {}:{}.", at.file, at.line);
     problem.detail(said.trim_start().to_owned())
 }

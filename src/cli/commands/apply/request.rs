@@ -34,7 +34,7 @@ pub struct ApplyArgs {
     /// Apply the saved plan only if one of these Ed25519 public keys in PEM form signed it [env: STEAD_PLAN_VERIFY_KEY]
     #[arg(long, value_name = "FILE", requires = "file")]
     pub verify_key: Option<PathBuf>,
-    /// Do not prompt; with kinds of change, only if the plan has no other kind
+    /// Do not prompt; with kinds of change (create, update, replace, delete, forget), only if the plan has no other kind
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
     pub yes: Option<AutoApproval>,
     /// Apply only if the plan has this fingerprint; counts as approval of the plan
