@@ -63,15 +63,16 @@ impl PlanScopeArgs {
 
     /// Returns the flags that approve what else blocks the plans, also of many units.
     pub(in crate::cli) fn format_approvals(&self) -> Vec<String> {
-        let losses = |name: &'static str, approvals: &'_ [LossApproval]| {
-            let flag = |one: &LossApproval| format!("{name} {}", quote_shell_word(&one.format_value()));
-            approvals.iter().map(flag).collect::<Vec<_>>()
-        };
         let deletions = self.allow_deletes.iter().map(DeletionApproval::format_flag);
-        deletions
-            .chain(losses("--replace", &self.replace))
-            .chain(losses("--delete-data", &self.delete_data))
-            .collect()
+        let losses = self.losses();
+        let losses = losses.map(|(flag, one)| format!("{flag} {}", quote_shell_word(&one.format_value())));
+        deletions.chain(losses).collect()
+    }
+
+    /// Returns the approvals of objects with data, each with its flag.
+    pub(in crate::cli) fn losses(&self) -> impl Iterator<Item = (&'static str, &LossApproval)> {
+        let replacements = self.replace.iter().map(|approval| ("--replace", approval));
+        replacements.chain(self.delete_data.iter().map(|approval| ("--delete-data", approval)))
     }
 
     /// Returns the command that applies a plan with this scope, without global flags: without its flags it would be another

@@ -63,11 +63,11 @@ impl PeerStack {
         transfer: &TransferDeclaration,
     ) -> Result<Self, Box<Diagnostic>> {
         let directory = project.other_directory(&transfer.directory);
-        let shown = repository_walk::quote_other_directory(project, &transfer.directory);
+        let shown = || repository_walk::quote_other_directory(project, &transfer.directory);
         let header = project::read_header(&project.settings, &directory).ok().flatten();
         let header = header.ok_or_else(|| {
             let detail = format!("There is no readable stack in `{}`.", transfer.shown);
-            let check = format!("stead -C {shown} validate");
+            let check = format!("stead -C {} validate", shown());
             wrong(
                 transfer,
                 detail,
@@ -97,7 +97,7 @@ impl PeerStack {
             let why = first.map(|first| first.detail.as_ref().unwrap_or(&first.summary));
             let why = why.unwrap_or(&failure.message);
             let detail = format!("The stack in `{}` cannot be read: {why}", transfer.shown);
-            let check = format!("stead -C {shown} validate{select}");
+            let check = format!("stead -C {} validate{select}", shown());
             wrong(transfer, detail, format!("correct it first: {check}"))
         };
         let settings = Settings {

@@ -84,10 +84,9 @@ impl OpenAccounts {
         Ok((number, StackConnection::with_service(service, &project.stack, place, lock_file)))
     }
 
-    /// Returns the account that each unit uses, by the number of the unit; without those whose account no connected unit uses.
-    pub(in crate::cli) fn of_units(&self, units: &[WorkspaceUnit]) -> BTreeMap<usize, usize> {
-        let number = |one: &WorkspaceUnit| self.number_of(&AccountSettings::new(&one.settings));
-        units.iter().enumerate().filter_map(|(unit, one)| Some((unit, number(one)?))).collect()
+    /// Returns the number of the account that a unit uses; `None` if no connected unit uses it.
+    pub(in crate::cli) fn number_of_unit(&self, one: &WorkspaceUnit) -> Option<usize> {
+        self.number_of(&AccountSettings::new(&one.settings))
     }
 
     fn number_of(&self, wanted: &AccountSettings) -> Option<usize> {

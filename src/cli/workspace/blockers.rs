@@ -8,6 +8,7 @@ pub(in crate::cli) mod single_stack;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::declared_moves::DeclaredMoves;
+use super::accounts::OpenAccounts;
 use super::loaded_unit::loaded_stack;
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
@@ -45,8 +46,8 @@ pub(super) struct ReadState<'a> {
     pub(super) others: &'a OtherLedgers,
     /// Live objects by the number of the account.
     pub(super) snapshots: BTreeMap<usize, &'a Snapshot>,
-    /// The account that each unit uses, as far as one of the planned units uses it, too.
-    pub(super) accounts: BTreeMap<usize, usize>,
+    /// The accounts of the planned units.
+    pub(super) accounts: &'a OpenAccounts,
 }
 
 /// Adds to the plans of the units the blockers that they have together. Returns the pairs of a unit and one whose live
@@ -308,6 +309,15 @@ fn users_by_lookup(
     read: &ReadState<'_>,
     planned: &[(usize, &PlannedUnit)],
 ) -> Vec<(usize, OutsideReader)> {
+    if planned.iter().all(|(_, one)| one.plan.steps.is_empty()) {
+        return Vec::new();
+    }
+    let with_lookups = |(unit, one)| {
+        let stack =
+            loaded_stack(one).filter(|stack| outside.has_lookups(unit) && !stack.data.is_empty())?;
+        Some((unit, read.accounts.number_of_unit(one)?, stack))
+    };
+    let readers: Vec<_> = workspace.units.iter().enumerate().filter_map(with_lookups).collect();
     let mut found = Vec::new();
     for (account, snapshot) in &read.snapshots {
         let changing =
@@ -315,16 +325,11 @@ fn users_by_lookup(
         let plans: Vec<PlannedSteps<'_>> = changing
             .map(|(unit, one)| PlannedSteps { unit: *unit, plan: &one.plan, ledger: &one.ledger })
             .collect();
-        if plans.is_empty() {
-            continue;
-        }
-        let readers =
-            read.accounts.iter().filter(|(unit, of)| *of == account && outside.has_lookups(**unit));
-        let lookups: Vec<(usize, UnitLookup)> = readers
-            .filter_map(|(unit, _)| Some((*unit, loaded_stack(&workspace.units[*unit])?)))
-            .flat_map(|(unit, stack)| {
+        let of_account = readers.iter().filter(|(_, of, _)| of == account && !plans.is_empty());
+        let lookups: Vec<(usize, UnitLookup)> = of_account
+            .flat_map(|(unit, _, stack)| {
                 looked_up_objects(stack, snapshot)
-                    .map(move |(key, address, lookup)| (unit, UnitLookup::new(address, key, lookup)))
+                    .map(|(key, address, lookup)| (*unit, UnitLookup::new(address, key, lookup)))
             })
             .collect();
         let lookups: Vec<(usize, &UnitLookup)> =

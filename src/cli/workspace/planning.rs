@@ -118,7 +118,7 @@ pub(in crate::cli) async fn plan_units(
     let read = ReadState {
         others: &others,
         snapshots: live.iter().map(|(account, state)| (*account, &state.snapshot)).collect(),
-        accounts: accounts.of_units(&workspace.units),
+        accounts: &accounts,
     };
     let users = blockers::add_blockers(workspace, options, &read, &declared, &mut units);
     let moves = moves_between(workspace, &states);

@@ -62,7 +62,7 @@ pub(in crate::cli) fn reject_single_stack_flags(
         delete_data: scope.delete_data.clone(),
         ..PlanScopeArgs::default()
     };
-    if let Some((flag, bare)) = loss_approvals(scope).find(|(_, approval)| approval.unit.is_none()) {
+    if let Some((flag, bare)) = scope.losses().find(|(_, approval)| approval.unit.is_none()) {
         let address = &bare.address;
         return Err(CliFailure::new(
             Exit::Usage,
@@ -86,19 +86,13 @@ pub(in crate::cli) fn reject_single_stack_flags(
     .help("If the stack has environments, add -e ENVIRONMENT."))
 }
 
-/// Returns the approvals of objects with data, each with its flag.
-fn loss_approvals(scope: &PlanScopeArgs) -> impl Iterator<Item = (&'static str, &LossApproval)> {
-    let replacements = scope.replace.iter().map(|approval| ("--replace", approval));
-    replacements.chain(scope.delete_data.iter().map(|approval| ("--delete-data", approval)))
-}
-
 /// Refuses the name of a unit where one stack is planned.
 ///
 /// # Errors
 /// When a flag names one.
 pub(in crate::cli) fn reject_unit_names(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
     let deletions = scope.units_with_deletions().map(|unit| format!("--allow-deletes={unit}"));
-    let losses = loss_approvals(scope).filter(|(_, approval)| approval.unit.is_some());
+    let losses = scope.losses().filter(|(_, approval)| approval.unit.is_some());
     let losses = losses.map(|(flag, approval)| format!("{flag} {}", approval.format_value()));
     let Some(flag) = deletions.chain(losses).next() else { return Ok(()) };
     Err(CliFailure::new(Exit::Usage, format!("{flag} names a unit, which needs --all"))
@@ -119,7 +113,7 @@ pub(in crate::cli) fn units_options(
         .units_with_deletions()
         .map(|name| ("--allow-deletes", name))
         .chain(forced_readers.iter().map(|name| ("--force-readers", name)))
-        .chain(loss_approvals(scope).filter_map(|(flag, approval)| Some((flag, approval.unit.as_ref()?))))
+        .chain(scope.losses().filter_map(|(flag, approval)| Some((flag, approval.unit.as_ref()?))))
     {
         workspace.require_unit(flag, name)?;
     }

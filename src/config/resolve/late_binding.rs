@@ -184,12 +184,11 @@ fn find_object<'r>(
 /// Returns the problem of a lookup that finds an object now, and would find a resource of its own stack, too, once that exists.
 fn repeated_object_problem(stack: &Stack, address: &Address, lookup: &DataLookup) -> Option<Diagnostic> {
     let is_same = |resource: &&Resource| {
-        resource.kind.name == lookup.kind.name
-            && lookup.fields.iter().all(|(name, field)| {
-                let written = resource.attributes.get(name).and_then(|one| one.expression.known_value());
-                let text = |value: &Value| value.to_string();
-                written.is_some() && written.map(text) == field.known_value().map(text)
-            })
+        let has = |name: &Name, wanted: &Value| {
+            let written = resource.attributes.get(name).and_then(|one| one.expression.known_value());
+            written.is_some_and(|written| is_same_value(written, wanted))
+        };
+        resource.kind.name == lookup.kind.name && has_all(lookup, has)
     };
     let own = &stack.resources.values().find(is_same)?.address;
     let names: Vec<&str> = lookup.fields.keys().map(Name::as_str).collect();
@@ -204,20 +203,24 @@ fn repeated_object_problem(stack: &Stack, address: &Address, lookup: &DataLookup
     )
 }
 
-/// Returns whether an object has all attributes of a lookup. Values are also compared by their text, because a
-/// written number may be text in the API.
+/// Returns whether an object has all attributes of a lookup.
 fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
-    lookup.fields.iter().all(|(name, field)| {
-        let Some(wanted) = field.known_value() else { return false };
-        match name.as_str() {
-            "id" => wanted.to_string() == object.id,
-            "project" => object.project.as_ref().is_some_and(|project| wanted.to_string() == *project),
-            name => object
-                .attributes
-                .get(name)
-                .is_some_and(|live| live == wanted || live.to_string() == wanted.to_string()),
-        }
+    has_all(lookup, |name, wanted| match name.as_str() {
+        "id" => wanted.to_string() == object.id,
+        "project" => object.project.as_ref().is_some_and(|project| wanted.to_string() == *project),
+        name => object.attributes.get(name).is_some_and(|live| is_same_value(live, wanted)),
     })
+}
+
+/// Returns whether each attribute of a lookup has the wanted value, as `has` decides.
+fn has_all(lookup: &DataLookup, has: impl Fn(&Name, &Value) -> bool) -> bool {
+    let mut fields = lookup.fields.iter();
+    fields.all(|(name, field)| field.known_value().is_some_and(|wanted| has(name, wanted)))
+}
+
+/// Compares values also by their text, because a written number may be text in the API.
+fn is_same_value(value: &Value, wanted: &Value) -> bool {
+    value == wanted || value.to_string() == wanted.to_string()
 }
 
 /// Returns a sentence that names the objects found, at most `MAX_NAMED_OBJECTS` of them, with their ids.

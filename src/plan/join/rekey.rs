@@ -1,8 +1,9 @@
 //! Fingerprints of entries that came from another ledger, made again with this ledger's key.
 //!
 //! In: the ledger, the stack's values and the live objects. Out: the ledger in which every fingerprint whose secret is
-//! available has this ledger's key; for one that does not exist yet, with the key of the ledger that the entries leave. Invariant: a fingerprint is replaced only by one of the same secret; one whose
-//! secret is not available stays, and is equal to no fingerprint of this ledger.
+//! available has this ledger's key; one that does not exist yet gets the key of the ledger that its entries leave.
+//! Invariant: a fingerprint is replaced only by one of the same secret; one whose secret is not available stays, and is
+//! equal to no fingerprint of this ledger.
 
 use std::borrow::Cow;
 
@@ -20,21 +21,19 @@ pub(in crate::plan) fn with_own_fingerprints<'l>(
     snapshot: &Snapshot,
     ledger: Cow<'l, Ledger>,
 ) -> Cow<'l, Ledger> {
-    let is_foreign = |entry: &Entry| entry.secret_origin.is_some();
-    if !ledger.entries.values().any(is_foreign) {
+    let Some(origin) = ledger.entries.values().find_map(|entry| entry.secret_origin.as_ref()) else {
         return ledger;
-    }
+    };
+    let key = origin.key.clone();
     let mut ledger = ledger.into_owned();
     if ledger.identity.key.is_none() {
         // A ledger that does not exist yet has no key: what arrives is compared with the key of the ledger that it leaves.
-        let origin = ledger.entries.values().find_map(|entry| entry.secret_origin.as_ref());
-        if let Some(key) = origin.map(|origin| origin.key.clone()) {
-            ledger.identity.key = key;
-        }
+        ledger.identity.key = key;
         return Cow::Owned(ledger);
     }
     let own = ledger.identity.key.clone();
-    for (address, entry) in ledger.entries.iter_mut().filter(|(_, entry)| is_foreign(entry)) {
+    for (address, entry) in &mut ledger.entries {
+        // An entry of this ledger stays as it is.
         rekey_entry(stack, snapshot, (address, entry), &own);
     }
     Cow::Owned(ledger)

@@ -14,7 +14,7 @@ use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 /// The difference between a reviewed plan and a later one.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct PlanDifferenceDocument<'a> {
     schema_version: SchemaVersion,
     #[serde(flatten)]
@@ -23,7 +23,7 @@ pub struct PlanDifferenceDocument<'a> {
 
 /// The differences between a reviewed set of plans and a later one.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct UnitsDifferenceDocument<'a> {
     schema_version: SchemaVersion,
     /// Whether both sets have the same units, and the plans of each decide the same.
@@ -38,7 +38,7 @@ pub struct UnitsDifferenceDocument<'a> {
 
 /// The difference between the plans of one unit.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct UnitDifferenceEntry<'a> {
     /// The stack and the environment, as `shop/prod`.
     unit: &'a str,
