@@ -363,6 +363,38 @@ fn a_stack_that_was_never_applied_gets_an_object_with_a_secret_as_it_is() {
 }
 
 #[test]
+fn each_way_to_apply_the_first_objects_of_a_stack_applies_what_was_reviewed() {
+    let new = "  two: { name: two, template: ubuntu-24.04, plan: std-1c-2g, user_data: two }\n";
+    let ways = ["apply --yes", "apply --expect FINGERPRINT", "apply web.plan", "apply --all -o set"];
+    for way in ways {
+        let case = first_move(new);
+        // A second stack gives another VM, with the fingerprint of another key.
+        case.write(
+            "old/stead.yaml",
+            "stead: 1\nstack: old\nvm:\n  own: { name: own, template: ubuntu-24.04, plan: std-1c-2g, user_data: own }\n",
+        );
+        case.ok("-C old apply --yes");
+        case.ok("mv -C old vm.own --to-stack ../web --yes");
+        let plan = case.ok("-C web plan --output json -o web.plan").json();
+        let actions = ["create", "update", "replace", "delete"].map(|name| plan["summary"][name].clone());
+        assert_eq!(actions, [1, 0, 0, 0].map(Value::from), "{plan:#}");
+        if way.contains("--all") {
+            case.ok("plan --all -o set");
+            case.ok("apply set");
+        } else {
+            let fingerprint = plan["fingerprint"].as_str().unwrap();
+            case.ok(&format!("-C web {}", way.replace("FINGERPRINT", fingerprint)));
+            if way.contains("--expect") {
+                case.ok(&format!("-C web {}", way.replace("FINGERPRINT", fingerprint)))
+                    .says(&["Applied already: run 1"]);
+            }
+        }
+        case.ok("plan --all --exit-code");
+        assert_eq!(case.cloud().list("/api/v1/vms").len(), 3, "{way}");
+    }
+}
+
+#[test]
 fn neither_side_of_a_move_is_applied_while_the_other_is_blocked() {
     let case = first_move("");
     case.edit(

@@ -1,7 +1,7 @@
 //! What was reviewed, for a comparison with a later plan: a saved plan, a directory of saved plans, or the comment of a
 //! request. In: a path. Out: the difference of a later plan, as text or as a document. Nothing of the file is applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
@@ -12,6 +12,8 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::Settings;
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 use crate::plan::artifact::change_digests::{DigestDifference, ReviewedDigests};
 use crate::plan::artifact::difference::{PlanSide, compare_plans};
 use crate::plan::artifact::review_difference::{ReviewDifference, UnitDifference};
@@ -22,7 +24,7 @@ use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
 use crate::report::{review, terminal};
 use crate::workspace::combined::has_work;
-use crate::workspace::fit::Misfit;
+use crate::workspace::fit::{UnitPhase, check_fit};
 
 /// How many blockers a refusal names before it counts the rest.
 const MAX_NAMED_BLOCKERS: usize = 5;
@@ -188,11 +190,27 @@ pub(in crate::cli) fn refuse_stale(ui: &Ui, plans: (&Plan, &Plan), stale: &Stale
     plan_again(stale).with_differences(show_plan_difference(ui, plans))
 }
 
-/// Returns the failure for a plan that does more than the reviewed one shows, after it says what differs.
-pub(in crate::cli) fn refuse_misfit(ui: &Ui, plans: (&Plan, &Plan), misfit: &Misfit) -> CliFailure {
-    CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
-        .help("Plan and review again: stead plan --all.")
-        .with_differences(show_plan_difference(ui, plans))
+/// Refuses a plan that is blocked, or does more than the reviewed one shows, after it says what differs. Policies of `overrides`
+/// do not block it.
+///
+/// # Errors
+/// The first blocker, or the first way in which it does more.
+pub(in crate::cli) fn require_fit(
+    ui: &Ui,
+    (reviewed, plan): (&Plan, &Plan),
+    part: (UnitPhase, bool),
+    overrides: &BTreeSet<Name>,
+) -> Result<(), CliFailure> {
+    if plan.is_blocked(overrides) {
+        let first = plan.blocks.iter().find(|block| !block.only_freezes());
+        let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
+        return Err(CliFailure::new(Exit::Blocked, format!("{text} Nothing was sent.")).help(help));
+    }
+    check_fit(&REGISTRY, reviewed, plan, part).map_err(|misfit| {
+        CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
+            .help("Plan and review again: stead plan --all.")
+            .with_differences(show_plan_difference(ui, (reviewed, plan)))
+    })
 }
 
 /// Returns the failure for a plan with these blockers, with the first of them and the remedy of each. `what` says that the plan
@@ -210,6 +228,20 @@ pub(in crate::cli) fn refuse_blocked(blocks: &[&Blocker], what: &str) -> CliFail
         failure = failure.help(format!("… and {} more.", rest.len()));
     }
     failure
+}
+
+/// Refuses a plan with blockers that the saved one does not have, after it says what differs.
+///
+/// # Errors
+/// When there is such a blocker.
+pub(in crate::cli) fn refuse_new_blocks(ui: &Ui, (saved, plan): (&Plan, &Plan)) -> Result<(), CliFailure> {
+    let is_new = |block: &&Blocker| !saved.blocks.iter().any(|known| known.is_same(block));
+    let new: Vec<&Blocker> = plan.blocks.iter().filter(is_new).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let difference = show_plan_difference(ui, (saved, plan));
+    Err(refuse_blocked(&new, "the plan is blocked now").with_differences(difference))
 }
 
 /// Says how a plan differs from the reviewed one, where both plans are known. Returns the difference.

@@ -257,13 +257,11 @@ async fn read_peer(peer: &PeerStack) -> Result<Ledger, CliFailure> {
     Ok(read.unwrap_or_else(unborn))
 }
 
-/// Returns an open ledger as an apply plans with it. Secrets that arrive from another stack are compared under its own key,
-/// also before it owns anything.
-pub(in crate::cli) fn ledger_for_plan(project: &LoadedStack, journal: &CommandJournal) -> Ledger {
-    let ledger = journal.ledger().clone();
+/// Returns whether the first objects of a ledger come from another stack: a plan that was made before the ledger existed compares
+/// their secrets by the key of the ledger that they leave.
+pub(in crate::cli) fn are_first_objects(project: &LoadedStack, ledger: &Ledger) -> bool {
     let mut transfers = project.stack.declarations.transfers.iter();
-    let receives = transfers.any(|transfer| transfer.direction == TransferDirection::Incoming);
-    if receives { ledger } else { ledger.for_plans() }
+    ledger.equals_none() && transfers.any(|transfer| transfer.direction == TransferDirection::Incoming)
 }
 
 /// Ends the transfers that an earlier run left open in a ledger that is open for writing, and reports how.

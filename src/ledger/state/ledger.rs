@@ -267,13 +267,19 @@ impl Ledger {
         self.history.iter().skip(first).any(|run| run.origin.upstream.iter().any(|name| name == unit))
     }
 
-    /// Returns the ledger as plans use it. A ledger that owns nothing yet, and records no output, equals one that does not
+    /// Returns whether plans use it like a ledger that does not exist: it owns nothing yet, and records no output. Recorded
+    /// outputs need its key: without it no changed secret is known to differ.
+    #[must_use]
+    pub fn equals_none(&self) -> bool {
+        self.entries.is_empty() && self.outputs.as_ref().is_none_or(|outputs| outputs.is_empty())
+    }
+
+    /// Returns the ledger as plans use it. One that owns nothing yet, and records no output, equals one that does not
     /// exist: so a plan made before the first apply fits the ledger that this apply creates, and two plans of the same
-    /// stack are identical byte for byte. Recorded outputs need its key: without it no changed secret is known to differ.
+    /// stack are identical byte for byte.
     #[must_use]
     pub fn for_plans(mut self) -> Self {
-        let has_outputs = self.outputs.as_ref().is_some_and(|outputs| !outputs.is_empty());
-        if self.entries.is_empty() && !has_outputs {
+        if self.equals_none() {
             self.identity =
                 LedgerIdentity::new_placeholder(&self.identity.stack, &self.identity.environment);
             self.serial = 0;

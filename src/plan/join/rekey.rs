@@ -1,7 +1,7 @@
 //! Fingerprints of entries that came from another ledger, made again with this ledger's key.
 //!
 //! In: the ledger, the stack's values and the live objects. Out: the ledger in which every fingerprint whose secret is
-//! available has this ledger's key; one that does not exist yet gets the key of the ledger that its entries leave.
+//! available has this ledger's key; one that does not exist yet gets the key of a ledger that its entries leave.
 //! Invariant: a fingerprint is replaced only by one of the same secret; one whose secret is not available stays, and is
 //! equal to no fingerprint of this ledger.
 
@@ -24,12 +24,11 @@ pub(in crate::plan) fn with_own_fingerprints<'l>(
     let Some(origin) = ledger.entries.values().find_map(|entry| entry.secret_origin.as_ref()) else {
         return ledger;
     };
-    let key = origin.key.clone();
+    let first = origin.key.clone();
     let mut ledger = ledger.into_owned();
     if ledger.identity.key.is_none() {
-        // A ledger that does not exist yet has no key: what arrives is compared with the key of the ledger that it leaves.
-        ledger.identity.key = key;
-        return Cow::Owned(ledger);
+        // A ledger that does not exist yet has no key: what arrives is compared with the key of the first ledger that it leaves.
+        ledger.identity.key = first;
     }
     let own = ledger.identity.key.clone();
     for (address, entry) in &mut ledger.entries {

@@ -18,7 +18,7 @@ use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
 use crate::model::live::snapshot::ObjectKey;
 use crate::plan::inputs::PlanningOptions;
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Action, Plan};
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::unit::UnitName;
 
@@ -198,6 +198,31 @@ pub(super) struct ReviewedUnit<'a> {
     pub(super) is_begun: bool,
     /// Objects that the other units of the run own.
     pub(super) planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
+}
+
+impl ReviewedUnit<'_> {
+    /// Returns the options of its next plan. The review covered the deletions, and the replacements that it shows; the plan must
+    /// fit it.
+    pub(super) fn planning_options(
+        &self,
+        session: &CommandContext,
+        overrides: BTreeSet<Name>,
+    ) -> PlanningOptions {
+        let base = &self.plan.base;
+        let replaced = self.plan.changes.iter().filter(|change| change.action == Action::Replace);
+        PlanningOptions {
+            destroy: base.destroy,
+            allow_deletes: true,
+            replace: replaced.map(|change| change.address.clone()).collect(),
+            delete_data: base.delete_data.clone(),
+            holds_deletions: self.holds_deletions && self.phase == UnitPhase::Changes,
+            planned_elsewhere: Arc::clone(&self.planned_elsewhere),
+            overrides,
+            apply_command: session.command_line("apply"),
+            project: session.settings.project.clone(),
+            ..PlanningOptions::default()
+        }
+    }
 }
 
 /// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make their

@@ -5,7 +5,6 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit, apply_file_command};
@@ -16,9 +15,7 @@ use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
-use crate::cli::artifacts::reviewed_plan::{
-    refuse_blocked, refuse_misfit, refuse_stale, show_plan_difference,
-};
+use crate::cli::artifacts::reviewed_plan::{refuse_blocked, refuse_new_blocks, refuse_stale, require_fit};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
@@ -56,10 +53,10 @@ use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
 use crate::report::run_report::RunReport;
-use crate::workspace::fit::{UnitPhase, check_fit};
+use crate::workspace::fit::UnitPhase;
 
 /// Inputs of one apply: the stack, the connection, the open ledger, the command's options, and the recovery file.
 pub(super) struct ApplyCommand<'a> {
@@ -158,7 +155,7 @@ impl<'a> ApplyCommand<'a> {
         let pinned = read_pinned_names(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
-        let ledger = stack_transfers::ledger_for_plan(project, journal);
+        let ledger = journal.ledger().clone().for_plans();
         let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         if order.yes.is_none()
             && let asking = data_consent::confirm_data_loss(&session.ui, &plan, &options.overrides)
@@ -190,9 +187,9 @@ impl<'a> ApplyCommand<'a> {
         if order.expected.is_some() && ledger.identity.key.is_none() {
             session.ui.hint(NO_LEDGER_EXPECT_NOTICE);
         }
-        let asking = ask_approval(session, project, &plan, order);
         let pins = plan.bookkeeping.iter().any(|one| matches!(one, LedgerUpdate::PinRecipients(_)));
-        if (pins || plan.has_changes()) && !ledger_io::while_kept(journal, asking).await? {
+        let asks = pins || plan.has_changes();
+        if asks && !ledger_io::while_kept(journal, ask_approval(session, project, &plan, order)).await? {
             let text = if order.destroy { "Nothing was deleted." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
                 return Err(CliFailure::new(Exit::Failed, "canceled").help(text));
@@ -200,6 +197,7 @@ impl<'a> ApplyCommand<'a> {
             session.ui.write_message(text);
             return Ok(Exit::Failed);
         }
+        let (plan, mut world) = self.with_own_key((plan, world), &options, pinned.as_ref()).await?;
         self.prepare_ledger(&world).await?;
         let exit = self.run_whole(&plan, &mut world).await?;
         pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
@@ -213,31 +211,14 @@ impl<'a> ApplyCommand<'a> {
     pub(super) async fn run_reviewed(&self, reviewed: &ReviewedUnit<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         self.resolve_open_intents().await?;
-        let changes = reviewed.plan.changes.iter();
-        let replaced = changes.filter(|change| change.action == Action::Replace);
-        let options = PlanningOptions {
-            destroy: reviewed.plan.base.destroy,
-            // The review covered the deletions, and the replacements that it shows; the plan must fit it.
-            allow_deletes: true,
-            replace: replaced.map(|change| change.address.clone()).collect(),
-            delete_data: reviewed.plan.base.delete_data.clone(),
-            holds_deletions: reviewed.holds_deletions && reviewed.phase == UnitPhase::Changes,
-            planned_elsewhere: Arc::clone(&reviewed.planned_elsewhere),
-            overrides: self.overriding.policy_names(),
-            apply_command: session.command_line("apply"),
-            project: session.settings.project.clone(),
-            ..PlanningOptions::default()
-        };
+        let options = reviewed.planning_options(session, self.overriding.policy_names());
         let pinned = read_pinned_names(&connection.lock_file)?;
-        let ledger = stack_transfers::ledger_for_plan(project, journal);
+        let ledger = journal.ledger().clone();
+        let ledger =
+            if stack_transfers::are_first_objects(project, &ledger) { ledger } else { ledger.for_plans() };
         let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
-        if plan.is_blocked(&BTreeSet::new()) {
-            let first = plan.blocks.iter().find(|block| !block.only_freezes());
-            let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
-            return Err(CliFailure::new(Exit::Blocked, format!("{text} Nothing was sent.")).help(help));
-        }
-        check_fit(&REGISTRY, reviewed.plan, &plan, (reviewed.phase, reviewed.is_begun))
-            .map_err(|misfit| refuse_misfit(&session.ui, (reviewed.plan, &plan), &misfit))?;
+        let part = (reviewed.phase, reviewed.is_begun);
+        require_fit(&session.ui, (reviewed.plan, &plan), part, &BTreeSet::new())?;
         self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;
         let exit = self.run_whole(&plan, &mut world).await?;
@@ -272,7 +253,7 @@ impl<'a> ApplyCommand<'a> {
         options.overrides = self.overriding.policy_names();
         options.apply_command = session.command_line(&apply_file_command(path));
         let pinned = read_pinned_names(&connection.lock_file)?;
-        let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
+        let (mut plan, world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         let arrived = world.transfers.expected_ledger(&ledger);
         let facts = LiveCheckInputs {
             registry: REGISTRY,
@@ -280,12 +261,7 @@ impl<'a> ApplyCommand<'a> {
             ledger: &arrived,
             snapshot: &world.snapshot,
         };
-        let is_new = |block: &&Blocker| !saved.plan.blocks.iter().any(|known| known.is_same(block));
-        let new: Vec<&Blocker> = plan.blocks.iter().filter(is_new).collect();
-        if !new.is_empty() {
-            let difference = show_plan_difference(&session.ui, (&saved.plan, &plan));
-            return Err(refuse_blocked(&new, "the plan is blocked now").with_differences(difference));
-        }
+        refuse_new_blocks(&session.ui, (&saved.plan, &plan))?;
         let checked =
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
         let checked = checked.and_then(|()| saved.check_secrets(world.secrets.as_deref()));
@@ -300,8 +276,29 @@ impl<'a> ApplyCommand<'a> {
             return Err(refuse_blocked(&blocks, "the saved plan is blocked"));
         }
         self.require_rights(&mut plan).await?;
+        let (plan, mut world) = self.with_own_key((plan, world), &options, pinned.as_ref()).await?;
         self.prepare_ledger(&world).await?;
         self.run_whole(&plan, &mut world).await
+    }
+
+    /// Returns the plan that runs: the approved one, unless the first objects of this ledger come from another stack. The
+    /// approved plan compares their secrets by the key of the ledger that they leave, as before this ledger existed; what
+    /// runs has the own key, and fits the approved one.
+    async fn with_own_key(
+        &self,
+        (approved, world): (Plan, RefreshResult),
+        options: &PlanningOptions,
+        pinned: Option<&Catalog>,
+    ) -> Result<(Plan, RefreshResult), CliFailure> {
+        let ledger = self.journal.ledger().clone();
+        if !stack_transfers::are_first_objects(self.project, &ledger) {
+            return Ok((approved, world));
+        }
+        let (mut plan, world) = self.read_and_plan(&ledger, options, pinned).await?;
+        let part = (UnitPhase::Changes, false);
+        require_fit(&self.session.ui, (&approved, &plan), part, &options.overrides)?;
+        (plan.base.nonce, plan.fingerprint) = (approved.base.nonce, approved.fingerprint);
+        Ok((plan, world))
     }
 
     /// Refuses to run a plan that the API key may not run, or not for long enough.
