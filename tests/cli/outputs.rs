@@ -506,3 +506,38 @@ fn what_will_contain_a_secret_is_secret_before_it_is_known() {
         json!({"secret": true, "value": null})
     );
 }
+
+#[test]
+fn an_id_in_a_computed_output_stays_what_an_apply_recorded() {
+    let resources = "vpc:\n  main: { cidr: 10.30.0.0/16 }\n  group: { for_each: { a: 1, b: 2 }, cidr: \"10.3${each.value}.0.0/16\" }\nssh_key: { k: { public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ9Zqb5+w3qj4QzVAX2GRVjA8dR4Z0mP6G1b8y6q2vXc k } }\n";
+    let forms = [
+        "${[vpc.main.id, ssh_key.k.id]}",
+        "${[vpc.main.id, vpc.main.name, vpc.main.cidr]}",
+        "${ {'a': vpc.main.id, 'b': [ssh_key.k.id]} }",
+        "${vpc.main.cidr != '' ? vpc.main.id : 'none'}",
+        "${values(vpc.group).map(v, v.id)}",
+        "id-${vpc.main.id}",
+        "${vpc.main.id}",
+    ];
+    let outputs: String =
+        forms.iter().enumerate().map(|(n, form)| format!("  o{n}: \"{form}\"\n")).collect();
+    let reader = "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { w: { template: ubuntu-24.04, plan: std-1c-1g, vpc: \"${stacks.net.o0[0]}\" } }\noutputs: { vpc: \"${[vm.w.vpc]}\" }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", format!("stead: 1\nstack: net\n{resources}outputs:\n{outputs}"))
+        .file("app/stead.yaml", reader)
+        .emulator();
+    case.ok("-C net apply --yes");
+    let recorded = case.ok("-C net output --output json").json();
+    assert!(!recorded.to_string().contains("null"), "{recorded:#}");
+    case.ok("-C net plan --exit-code");
+    // A reader that is planned together with its upstream unit gets the same value as one that is planned alone.
+    case.fails(2, "-C app plan --exit-code").says(&["vm.w", "vpc "]);
+    case.fails(2, "plan --all --exit-code").says(&["vm.w", "vpc "]);
+    case.apply_all();
+    assert_eq!(case.ok("-C net output --output json").json(), recorded);
+    let vpc = &case.cloud().list("/api/v1/vms")[0]["vpc_id"];
+    let ids: Vec<Value> = case.cloud().list("/api/v1/vpcs").iter().map(|vpc| vpc["id"].clone()).collect();
+    assert!(ids.contains(vpc), "{vpc} {ids:?}");
+    case.ok("plan --all --exit-code");
+}

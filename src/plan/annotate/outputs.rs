@@ -19,7 +19,7 @@ use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
-use crate::plan::diff::planned_values::{KnownDecisions, PlannedValues, planned_value};
+use crate::plan::diff::planned_values::{ID, KnownDecisions, PlannedValues, planned_value};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::{fingerprint_secrets, is_as_written};
 use crate::plan::model::output::{OutputCause, PlannedOutput};
@@ -231,7 +231,7 @@ impl<'s, 'a> ValuesAfterApply<'s, 'a> {
 
 impl AttributeLookup for ValuesAfterApply<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
-        match (self.find(address), attribute.filter(|name| *name != "id")) {
+        match (self.find(address), attribute.filter(|name| *name != ID)) {
             (Some((subject, decision)), Some(name)) => recorded_value(subject, decision, name)
                 .unwrap_or_else(|| Value::unknown(vec![address.clone()]))
                 .mark_secret(subject.kind.is_secret(name)),
@@ -242,9 +242,9 @@ impl AttributeLookup for ValuesAfterApply<'_, '_> {
     fn object(&self, address: &Address) -> (Attributes, bool) {
         let (mut found, is_whole) = self.planned().object(address);
         if let Some((subject, decision)) = self.find(address) {
-            for (name, value) in &mut found {
+            for (name, value) in found.iter_mut().filter(|(name, _)| *name != ID) {
                 if let Some(recorded) = recorded_value(subject, decision, name) {
-                    *value = recorded;
+                    *value = recorded.mark_secret(subject.kind.is_secret(name));
                 }
             }
         }

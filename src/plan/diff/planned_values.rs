@@ -13,6 +13,9 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
+/// The attribute that expressions read of the object itself, whatever its kind: no table of a kind has it.
+pub(in crate::plan) const ID: &str = "id";
+
 /// The scope of expressions while the decisions are made, dependencies first, and after it.
 pub(in crate::plan) struct PlannedValues<'s, 'a> {
     /// The present state of all resources.
@@ -50,7 +53,7 @@ impl AttributeLookup for PlannedValues<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let waits = || Value::unknown(vec![address.clone()]);
         let Some((subject, decision)) = self.find_subject(address) else { return waits() };
-        match attribute.filter(|name| *name != "id") {
+        match attribute.filter(|name| *name != ID) {
             None => object_id(subject, decision).unwrap_or_else(waits),
             Some(name) => planned_value(subject, decision, name)
                 .unwrap_or_else(waits)
@@ -67,7 +70,7 @@ impl AttributeLookup for PlannedValues<'_, '_> {
         let names = subject.kind.attributes.iter().map(|attribute| attribute.name);
         for (name, value) in names
             .map(|name| (name, planned_value(subject, decision, name)))
-            .chain(std::iter::once(("id", object_id(subject, decision))))
+            .chain(std::iter::once((ID, object_id(subject, decision))))
         {
             match value {
                 Some(value) if !value.is_unknown() => {
@@ -92,7 +95,7 @@ impl AttributeLookup for PlannedValues<'_, '_> {
 }
 
 fn object_id(subject: &ResourceState<'_>, decision: &Decision<'_>) -> Option<Value> {
-    if subject.kind.api.id != "id" {
+    if subject.kind.api.id != ID {
         return planned_value(subject, decision, subject.kind.api.id);
     }
     let object = subject.object().filter(|_| !decision.is_new())?;
