@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use super::annotate::generated_secrets;
 use super::decide::checks::lost_ledger;
 use super::inputs::PlanningOptions;
-use super::join::project_scope::PROJECT;
 use super::model::change::{Action, Change, Plan};
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
@@ -17,7 +16,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
-use crate::model::schema::{Kind, KindScope, Price, Registry, RuleCheck, Type, UpdateStrategy};
+use crate::model::schema::{Kind, KindScope, PROJECT, Price, Registry, RuleCheck, Type, UpdateStrategy};
 use crate::model::values::value::{Attributes, Value};
 
 /// Returns the objects to read from the service, and the catalog tables, before `make_plan`.
@@ -42,7 +41,11 @@ pub fn refresh_request<'a>(
     let looked_up = stack.data.values().filter(|_| looks_up).map(|lookup| lookup.kind.name);
     let looked_up: BTreeSet<Name> = looked_up.map(Name::new_static).collect();
     wanted.kinds.extend(looked_up.iter().cloned());
-    if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
+    let projects = stack.data.values().filter(|_| looks_up).filter_map(|lookup| lookup.fields.get(PROJECT));
+    let projects = projects.filter_map(|field| field.known_value().map(ToString::to_string));
+    let is_name = |named: &str| uuid::Uuid::parse_str(named).is_err();
+    if options.project.as_deref().is_some_and(is_name) || projects.into_iter().any(|named| is_name(&named))
+    {
         wanted.kinds.insert(PROJECT.into());
     }
     let outputs = OutputReads::new(stack);

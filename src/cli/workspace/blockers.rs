@@ -329,7 +329,7 @@ fn users_by_lookup(
         let lookups: Vec<(usize, UnitLookup)> = of_account
             .flat_map(|(unit, _, stack)| {
                 looked_up_objects(stack, snapshot)
-                    .map(|(key, address, lookup)| (*unit, UnitLookup::new(address, key, lookup)))
+                    .map(|(object, address, lookup)| (*unit, UnitLookup::new(address, object, lookup)))
             })
             .collect();
         let lookups: Vec<(usize, &UnitLookup)> =

@@ -183,9 +183,10 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>, written: &Stack) -> UsedObje
     } else {
         expressions.flat_map(Expression::attribute_reads).collect()
     };
-    for (key, address, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
+    for (object, address, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
+        let key = object.key();
         found.used.entry(key.clone()).or_insert_with(|| address.clone());
-        found.lookups.push(UnitLookup::new(address, key.clone(), lookup));
+        found.lookups.push(UnitLookup::new(address, object, lookup));
         for (_, attribute) in reads.range((address, None)..).take_while(|(read, _)| *read == address) {
             found.reads.insert((key.clone(), attribute.cloned()), address.clone());
         }

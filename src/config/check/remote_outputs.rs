@@ -16,15 +16,12 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression, Reference};
-use crate::model::schema::{Registry, Type};
+use crate::model::schema::{PROJECT, Registry, Type};
 use crate::model::source::Span;
 use crate::model::values::value::{Attributes, Value};
 
 /// First part of the address of an output of another stack.
 const STACKS: &str = "stacks";
-
-/// The kind that the `project` of a block names.
-const PROJECT: &str = "project";
 
 /// Summary of the problem of an output that does not fit where it is used.
 const WRONG_TYPE: &str = "an output of another stack has the wrong type";

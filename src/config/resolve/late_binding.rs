@@ -22,7 +22,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{Expression, Reference};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
-use crate::model::schema::{Kind, Type};
+use crate::model::schema::{Kind, PROJECT, Type};
 use crate::model::source::Span;
 use crate::model::values::value::{Attributes, Value};
 
@@ -118,11 +118,12 @@ pub fn bind_lookups<'s>(
 pub fn looked_up_objects<'s>(
     stack: &'s Stack,
     snapshot: &'s Snapshot,
-) -> impl Iterator<Item = (ObjectKey, &'s Address, &'s DataLookup)> {
+) -> impl Iterator<Item = (&'s Object, &'s Address, &'s DataLookup)> {
     stack.data.iter().filter_map(|(address, lookup)| {
-        let mut all = snapshot.of_kind(lookup.kind.name).filter(|object| fits_all(object, lookup));
+        let mut all =
+            snapshot.of_kind(lookup.kind.name).filter(|object| fits_all(object, lookup, snapshot));
         let only = all.next().filter(|_| all.next().is_none())?;
-        Some((only.key(), address, lookup))
+        Some((only, address, lookup))
     })
 }
 
@@ -138,7 +139,7 @@ fn find_object<'r>(
 ) -> Result<&'r Object, Box<Diagnostic>> {
     let kind = lookup.kind;
     let all = || read.snapshot.of_kind(kind.name);
-    let hits: Vec<&Object> = all().filter(|object| fits_all(object, lookup)).collect();
+    let hits: Vec<&Object> = all().filter(|object| fits_all(object, lookup, read.snapshot)).collect();
     let wanted: Vec<String> = lookup
         .fields
         .iter()
@@ -203,11 +204,16 @@ fn repeated_object_problem(stack: &Stack, address: &Address, lookup: &DataLookup
     )
 }
 
-/// Returns whether an object has all attributes of a lookup.
-fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
+/// Returns whether an object has all attributes of a lookup; its project may be written by id or by name.
+fn fits_all(object: &Object, lookup: &DataLookup, snapshot: &Snapshot) -> bool {
+    let is_project = |id: &Name, wanted: &str| {
+        let key = ObjectKey { kind: PROJECT.into(), parent: None, id: id.clone() };
+        let name = snapshot.objects.get(&key).and_then(|project| project.attributes.get("name"));
+        *id == wanted || name.and_then(Value::as_text).is_some_and(|name| name == wanted)
+    };
     has_all(lookup, |name, wanted| match name.as_str() {
         "id" => wanted.to_string() == object.id,
-        "project" => object.project.as_ref().is_some_and(|project| wanted.to_string() == *project),
+        "project" => object.project.as_ref().is_some_and(|id| is_project(id, &wanted.to_string())),
         name => object.attributes.get(name).is_some_and(|live| is_same_value(live, wanted)),
     })
 }

@@ -11,6 +11,9 @@ use super::{
 };
 use crate::model::values::value::{Attributes, Value};
 
+/// Name of the kind to which project-scoped objects belong.
+pub const PROJECT: &str = "project";
+
 /// The owner of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KindScope {

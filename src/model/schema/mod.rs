@@ -29,7 +29,8 @@ pub use billing::{Billing, BillingChoice, MONTH_HOURS, RestOfMonth};
 pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};
 pub use exposure::{Exposure, ExposureCheck};
 pub use kind::{
-    DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, ReadinessRule, ReplaceOrder,
+    DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, PROJECT, ReadinessRule,
+    ReplaceOrder,
 };
 pub use literal::Literal;
 pub use price::{Price, PriceFactor, PriceTerm};

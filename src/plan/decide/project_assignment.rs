@@ -7,12 +7,11 @@ use crate::model::diagnostic::blocker_code;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression, Reference};
 use crate::model::live::snapshot::Snapshot;
-use crate::model::schema::KindScope;
+use crate::model::schema::{KindScope, PROJECT};
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::diff::planned_values::PlannedValues;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
 /// The default project of resources that do not declare one, and the id and name of each live project.

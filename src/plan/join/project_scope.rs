@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
-use crate::model::schema::{KindScope, Registry};
+use crate::model::schema::{KindScope, PROJECT, Registry};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, TargetProject};
 
@@ -76,9 +76,6 @@ impl ProjectScope {
         }
     }
 }
-
-/// The kind whose objects are projects.
-pub(in crate::plan) const PROJECT: &str = "project";
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,8 @@ use crate::config::stack::model::DataLookup;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
-use crate::model::live::snapshot::{ObjectKey, Snapshot};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::schema::PROJECT;
 use crate::model::values::value::Value;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step, TargetProject};
@@ -27,12 +28,16 @@ pub struct UnitLookup {
 }
 
 impl UnitLookup {
-    /// Returns a lookup that finds this object.
+    /// Returns a lookup that finds this object. A project that it names counts by its id.
     #[must_use]
-    pub fn new(address: &Address, found: ObjectKey, lookup: &DataLookup) -> Self {
-        let text =
-            |(name, field): (&Name, &Expression)| Some((name.clone(), field.known_value()?.to_string()));
-        Self { address: address.clone(), found, fields: lookup.fields.iter().filter_map(text).collect() }
+    pub fn new(address: &Address, found: &Object, lookup: &DataLookup) -> Self {
+        let text = |(name, field): (&Name, &Expression)| {
+            let written = field.known_value()?.to_string();
+            let project = found.project.as_ref().filter(|_| name == PROJECT).map(Name::to_string);
+            Some((name.clone(), project.unwrap_or(written)))
+        };
+        let fields = lookup.fields.iter().filter_map(text).collect();
+        Self { address: address.clone(), found: found.key(), fields }
     }
 }
 
@@ -158,7 +163,7 @@ impl<'a> Searches<'a> {
             if name == "id" {
                 return object.map(|key| key.id.to_string());
             }
-            if name == "project" {
+            if name == PROJECT {
                 let known = live.and_then(|object| object.project.as_ref());
                 return known.map(Name::to_string).or_else(|| project_of_created(step, ledger));
             }

@@ -22,7 +22,7 @@ use crate::config::types::relative_path::path_refusal;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
-use crate::model::schema::{Kind, KindScope, ReplaceOrder};
+use crate::model::schema::{Kind, KindScope, PROJECT, ReplaceOrder};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
@@ -319,9 +319,6 @@ pub(in crate::config) fn read_sink<'d>(
         ),
     }
 }
-
-/// Name of the kind to which project-scoped resources belong.
-pub(in crate::config) const PROJECT: &str = "project";
 
 fn is_variable(text: &str) -> bool {
     !text.is_empty()

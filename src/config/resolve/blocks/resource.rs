@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::allowed_exposures::read_allowed_exposures;
 use super::attributes::replaced_by;
-use super::lifecycle::PROJECT;
 use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::hints::other_tools;
@@ -29,7 +28,7 @@ use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
+use crate::model::schema::{Attribute, Kind, KindScope, PROJECT, Presence, Type};
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 

@@ -9,7 +9,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::{EXISTS, RULE};
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::meaning::to_comparable;
-use crate::model::schema::{Kind, KindScope, Rule, RuleCheck};
+use crate::model::schema::{Kind, KindScope, PROJECT, Rule, RuleCheck};
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::byproducts;
@@ -17,7 +17,6 @@ use crate::plan::decide::replacement_order::parse_network;
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::live_state::is_leaving;
-use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
 /// From so many existing objects with names of declared ones on, a lost ledger is suspected: a single one
