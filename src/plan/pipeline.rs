@@ -205,7 +205,7 @@ fn plan_base(
 ) -> PlanBase {
     let PlanInputs { stack, ledger, snapshot, options, .. } = joined.inputs;
     let touched = |n: &usize| !ordered.of[*n].is_empty() || joined.subjects[*n].adoption.is_some();
-    let key = options.image_key.as_ref().filter(|_| joined.key().is_none()).unwrap_or(joined.key());
+    let key = options.image_key.as_ref().unwrap_or(joined.key());
     let image = |n| before_image(&joined.subjects[n], &decisions[n], key);
     PlanBase {
         stack: stack.name.clone(),

@@ -88,7 +88,10 @@ pub fn check_fit(
     let reviewed = &*comparable_plan(reviewed);
     match phase {
         UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh)?,
-        UnitPhase::Changes => check_changes(reviewed, fresh)?,
+        UnitPhase::Changes => {
+            check_changes(reviewed, fresh)?;
+            check_values_before(reviewed, fresh)?;
+        }
         // The outputs were recorded in the first phase.
         UnitPhase::Deletions => return check_deletions(registry, reviewed, fresh),
     }
@@ -96,12 +99,14 @@ pub fn check_fit(
 }
 
 /// Returns a reviewed plan for a comparison. A ledger that did not exist yet had no key, so the secrets have no fingerprints, or
-/// those by the key of the ledger that its first objects come from: they are known by their names only.
+/// those by the key of the ledger that its first objects come from: they are known by their names only. Nor are the digests of
+/// its before-images comparable: `check_values_before` compares the values that they stand for.
 fn comparable_plan(reviewed: &Plan) -> Cow<'_, Plan> {
     if !reviewed.base.lineage.is_nil() {
         return Cow::Borrowed(reviewed);
     }
     let mut plan = reviewed.clone();
+    plan.base.objects.iter_mut().for_each(|image| image.attributes.clear());
     let attributes = plan.changes.iter_mut().flat_map(|change| &mut change.attributes);
     let values = attributes.map(|attribute| &mut attribute.after);
     for value in values.chain(plan.planned_outputs.iter_mut().filter_map(|output| output.after.as_mut())) {
@@ -279,6 +284,26 @@ fn check_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
         let is_same = |then: &&Image| now.keys().all(|name| is_same_digest(then, now, name));
         if !known.get(&which).is_some_and(is_same) {
             return Err(Misfit::Object(which.0.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each attribute that a plan changes has the live value that it had in a review without before-images, as far as
+/// it is no secret.
+fn check_values_before(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+    if !reviewed.base.lineage.is_nil() {
+        return Ok(());
+    }
+    let shown = changes_by_address(reviewed);
+    for change in &fresh.changes {
+        let known = shown.get(&change.address).into_iter().flat_map(|known| &known.attributes);
+        let known: BTreeMap<&Name, &Value> = known.map(|one| (&one.path, &one.before)).collect();
+        let is_same = |now: &AttributeChange| {
+            known.get(&now.path).is_none_or(|then| *then == &now.before || now.before.hides_secret())
+        };
+        if !change.attributes.iter().all(is_same) {
+            return Err(Misfit::Object(change.address.clone()));
         }
     }
     Ok(())

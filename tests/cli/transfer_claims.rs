@@ -366,8 +366,12 @@ fn a_stack_that_was_never_applied_gets_an_object_with_a_secret_as_it_is() {
 fn each_way_to_apply_the_first_objects_of_a_stack_applies_what_was_reviewed() {
     let new = "  two: { name: two, template: ubuntu-24.04, plan: std-1c-2g, user_data: two }\n";
     let ways = ["apply --yes", "apply --expect FINGERPRINT", "apply web.plan", "apply --all -o set"];
-    for way in ways {
+    for (way, updates) in ways.into_iter().flat_map(|way| [(way, 0), (way, 1)]) {
         let case = first_move(new);
+        if updates > 0 {
+            let size = "name: web, template: ubuntu-24.04, plan: std-";
+            case.edit("web/stead.yaml", &format!("{size}1c-2g"), &format!("{size}2c-4g"));
+        }
         // A second stack gives another VM, with the fingerprint of another key.
         case.write(
             "old/stead.yaml",
@@ -377,7 +381,7 @@ fn each_way_to_apply_the_first_objects_of_a_stack_applies_what_was_reviewed() {
         case.ok("mv -C old vm.own --to-stack ../web --yes");
         let plan = case.ok("-C web plan --output json -o web.plan").json();
         let actions = ["create", "update", "replace", "delete"].map(|name| plan["summary"][name].clone());
-        assert_eq!(actions, [1, 0, 0, 0].map(Value::from), "{plan:#}");
+        assert_eq!(actions, [1, updates, 0, 0].map(Value::from), "{plan:#}");
         if way.contains("--all") {
             case.ok("plan --all -o set");
             case.ok("apply set");
@@ -392,6 +396,56 @@ fn each_way_to_apply_the_first_objects_of_a_stack_applies_what_was_reviewed() {
         case.ok("plan --all --exit-code");
         assert_eq!(case.cloud().list("/api/v1/vms").len(), 3, "{way}");
     }
+}
+
+#[test]
+fn a_secret_of_the_stack_that_a_resource_leaves_is_the_same_secret_as_its_output() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n");
+    let recipient = case.ok("secret keygen --out ada").stdout.trim().to_owned();
+    let machine = "vm: { d: { template: ubuntu-24.04, plan: std-1c-1g, user_data: $vars.pw } }\n";
+    let source = format!(
+        "stead: 1\nstack: app\nvars: {{ pw: {{ type: secret, generate: 32 }} }}\nsecrets: {{ recipients: [{recipient}] }}\noutputs: {{ pw: $vars.pw }}\n"
+    );
+    let case = case.file("app/stead.yaml", format!("{source}{machine}")).emulator();
+    let with_identity = |args: &str| {
+        let mut command = case.command(args);
+        let run = Run::of(&command.env("STEAD_AGE_IDENTITY", case.path("ada")).output().unwrap());
+        assert_eq!(run.code, 0, "{args}: {}", run.all());
+        run
+    };
+    with_identity("-C app apply --yes");
+    case.write("app/stead.yaml", format!("{source}moved: [{{ from: vm.d, to: vm.d, stack: ../web }}]\n"));
+    let target = machine.replace("$vars.pw", "$stacks.app.pw");
+    let entry = "moved: [{ from: vm.d, to: vm.d, from_stack: ../app }]\n";
+    case.write(
+        "web/stead.yaml",
+        format!("stead: 1\nstack: web\nstacks: {{ app: ../app }}\n{target}{entry}"),
+    );
+    let plan = with_identity("plan --all --output json").json();
+    assert_eq!((&plan["summary"]["replace"], &plan["summary"]["move"]), (&0.into(), &1.into()), "{plan:#}");
+    with_identity(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    case.ok("plan --all --exit-code");
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
+}
+
+#[test]
+fn a_resource_is_replaced_while_it_moves_with_what_uses_it() {
+    let machine = "vm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\nvolume: { data: { size: 10, vm: $vm.web } }\n";
+    let repository = Repository::new(&[("a", machine), ("b", "")]);
+    let moved = |other: &str| {
+        format!(
+            "moved: [{{ from: vm.web, to: vm.web, {other} }}, {{ from: volume.data, to: volume.data, {other} }}]\n"
+        )
+    };
+    repository.write("a", &moved("stack: ../b"));
+    let machine = machine.replace("ubuntu-24.04", "debian-12");
+    repository.write("b", &format!("{machine}{}", moved("from_stack: ../a")));
+    let approved = "--replace b/default:vm.web";
+    let plan = repository.exits(0, &format!("plan --all {approved} --output json")).json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    repository.exits(0, &format!("apply --all {approved} --expect {fingerprint}"));
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!((repository.count("vms"), repository.count("volumes")), (1, 1));
 }
 
 #[test]

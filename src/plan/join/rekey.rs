@@ -12,7 +12,7 @@ use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::Snapshot;
-use crate::model::values::secret::{FingerprintKey, Secret};
+use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::values::value::Value;
 
 /// Returns the ledger with this ledger's fingerprints, as far as the secrets are available.
@@ -92,8 +92,11 @@ fn rekey_value(recorded: &Value, candidate: &Value, keys: (&FingerprintKey, &Fin
                 }
                 scalar => Secret::new(scalar.to_string()),
             };
-            let is_same = plain.to_recorded(keys.0) == *recorded && plain.fingerprint(keys.0).is_some();
-            Value::Secret(if is_same { plain.to_recorded(keys.1) } else { recorded.clone() })
+            Value::Secret(if is_same_secret(recorded, &plain, keys.0) {
+                plain.to_recorded(keys.1)
+            } else {
+                recorded.clone()
+            })
         }
         (Value::Map(parts), Value::Map(candidates)) => {
             let part = |(name, part): (&_, &Value)| {
@@ -110,6 +113,16 @@ fn rekey_value(recorded: &Value, candidate: &Value, keys: (&FingerprintKey, &Fin
             Value::List(items.iter().map(item).collect())
         }
         (recorded, _) => recorded.clone(),
+    }
+}
+
+/// Returns whether a recorded secret is one of this stack. What this stack computes, as from an output of the stack that the
+/// resource leaves, is the same secret if it has the same text.
+fn is_same_secret(recorded: &Secret, plain: &Secret, key: &FingerprintKey) -> bool {
+    let Some(print) = plain.fingerprint(key) else { return false };
+    match (recorded, plain) {
+        (Secret::Fingerprint(Some(recorded)), Secret::Derived(_)) => is_same_fingerprint(recorded, &print),
+        _ => plain.to_recorded(key) == *recorded,
     }
 }
 

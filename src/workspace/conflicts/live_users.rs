@@ -8,6 +8,7 @@ use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Registry, RuleCheck};
 use crate::model::values::value::Value;
+use crate::plan::model::change::Change;
 use crate::workspace::conflicts::outside_readers::visit_texts;
 
 /// A live object that uses another.
@@ -77,16 +78,30 @@ pub(super) fn live_users<'a>(
     users
 }
 
-/// Returns the unit and the address of each owned object.
+/// Returns the unit and the address of each owned object; of one that moves to another unit, those that it gets.
 fn owners<'a>(units: &[UnitClaims<'a>]) -> HashMap<ObjectKey, Claimant<'a>> {
+    let moved = moved_objects(units);
     let mut owners = HashMap::new();
     for (number, unit) in units.iter().enumerate() {
         for (address, entry) in &unit.ledger.entries {
             let objects = entry.current.iter().chain(&entry.deposed);
-            owners.extend(objects.map(|owned| (owned.key(&entry.kind), (number, address))));
+            let owner = |id: &Name| moved.get(&(&entry.kind, id)).copied().unwrap_or((number, address));
+            owners.extend(objects.map(|owned| (owned.key(&entry.kind), owner(&owned.id))));
         }
     }
     owners
+}
+
+/// Returns the new owner of each object that moves to another unit, by kind and id.
+fn moved_objects<'a>(units: &[UnitClaims<'a>]) -> HashMap<(&'a Name, &'a Name), Claimant<'a>> {
+    let mut moved = HashMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        let arrives = |change: &&Change| change.was.as_ref().is_some_and(|was| was.stack.is_some());
+        for change in unit.plan.changes.iter().filter(arrives) {
+            moved.extend(change.id.as_ref().map(|id| ((&change.kind, id), (number, &change.address))));
+        }
+    }
+    moved
 }
 
 fn objects_of_kind<'a>(
