@@ -207,6 +207,8 @@ pub struct Outcome {
     pub failed: Vec<(Address, StepError)>,
     /// Resources with a step that was skipped or not started.
     pub skipped: Vec<Address>,
+    /// Resources with a request whose answer the run did not wait for: the next run determines what it did.
+    pub unknown: Vec<Address>,
     /// Whether a step of a resource that is not done succeeded, as the creation in a replacement whose deletion failed.
     pub begun: bool,
     /// Ambiguous intents, and objects whose secret is lost, with the possible answers: only the user can

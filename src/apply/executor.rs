@@ -402,11 +402,9 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     add_known_outputs(parts, plan, outcome).await;
     add_not_kept(plan, outcome);
     let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
-    if complete {
-        // Adopting and forgetting have no steps: they are recorded in the ledger before the first step.
-        let without = plan.changes.iter().filter(|change| change.steps.is_empty());
-        outcome.done.extend(without.map(|change| change.address.clone()));
-    }
+    // Moving, adopting and forgetting have no steps: they are recorded in the ledger before the first step.
+    let without = plan.changes.iter().filter(|change| change.steps.is_empty());
+    outcome.done.extend(without.map(|change| change.address.clone()));
     let at = parts.clock().now();
     let tally = ResourceCounts {
         done: outcome.done.len(),

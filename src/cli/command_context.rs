@@ -158,10 +158,11 @@ impl CommandContext {
         Ok(substitute_known_values(&project.stack, evaluated))
     }
 
-    /// Prints the next command, with the global flags of this one, followed by the reason `why`.
-    /// Not printed with `--quiet`.
+    /// Prints the next command, with the global flags of this one, followed by the reason `why` as a comment of a shell: the
+    /// line can be copied as it is. Not printed with `--quiet`.
     pub(super) fn next(&self, command: &str, why: &str) {
-        self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
+        let why = if why.is_empty() { String::new() } else { format!("  # {why}") };
+        self.ui.next(&format!("{}{why}", self.command_line(command)));
     }
 
     /// Returns the writer of the reports that the command line requests about plans; `reads` is what was read for them.

@@ -116,7 +116,7 @@ impl StepResults {
     }
 
     /// Returns the outcome of an apply that was cut off before the executor returned one, derived from the events
-    /// received so far. A resource with a step that did not end counts as skipped.
+    /// received so far. What became of a resource with a step that was started and did not end is not known.
     #[must_use]
     pub fn interrupted_outcome(&self, plan: &Plan) -> Outcome {
         let policies = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Unknown);
@@ -133,6 +133,13 @@ impl StepResults {
                 None if change.steps.iter().all(is_done) => {
                     outcome.done.push(change.address.clone());
                     continue;
+                }
+                None if change
+                    .steps
+                    .iter()
+                    .any(|step| self.all.get(step) == Some(&StepResult::Started)) =>
+                {
+                    outcome.unknown.push(change.address.clone());
                 }
                 None => outcome.skipped.push(change.address.clone()),
             }
@@ -229,8 +236,13 @@ impl<'a> RunReport<'a> {
     /// Returns the parts of a headline, the most important one first.
     #[must_use]
     pub fn headline_facts(&self) -> Vec<String> {
-        let Outcome { done, failed, skipped, questions, .. } = self.outcome;
-        let counts = [(done.len(), "done"), (failed.len(), "failed"), (skipped.len(), "skipped")];
+        let Outcome { done, failed, skipped, unknown, questions, .. } = self.outcome;
+        let counts = [
+            (done.len(), "done"),
+            (failed.len(), "failed"),
+            (skipped.len(), "skipped"),
+            (unknown.len(), "not known"),
+        ];
         let said = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
         let mut said: Vec<String> = said.map(|(_, (count, word))| format!("{count} {word}")).collect();
         if !questions.is_empty() {
@@ -293,7 +305,7 @@ mod tests {
             steps.record_event(plans::time(0), &ApplyEvent::Started { step, address, doing: "create" });
         }
         let outcome = steps.interrupted_outcome(&plan);
-        assert!(outcome.interrupted && outcome.skipped.contains(&first.address));
+        assert!(outcome.interrupted && outcome.unknown.contains(&first.address));
         let ran = RunReport::new(&outcome, &steps, (plans::time(0), Duration::from_secs(3)), 130);
         assert_eq!(ran.resource_outcome(first), ResourceOutcome::Unresolved);
         assert!(ran.headline_facts()[0].starts_with("interrupted: "), "{:?}", ran.headline_facts());

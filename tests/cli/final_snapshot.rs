@@ -25,7 +25,7 @@ fn a_final_snapshot_precedes_the_deletion_and_is_kept() {
     std::fs::remove_file(case.path("volume.stead.yaml")).unwrap();
     let name = format!("media-final-{id}");
     let says = format!("the snapshot {name} is created first and stays live, unmanaged and billed");
-    case.ok("plan").says(&["- volume.media", &says, "0.50 USD a"]);
+    case.ok("plan").says(&["- volume.media", &says, "$0.50 a month"]);
     // If it fails, nothing is deleted.
     case.cloud().faults(&["POST /snapshots=500:100"]);
     let failed = case.run("apply --yes --effect-bound 0s --listing-bound 0s");

@@ -53,7 +53,7 @@ fn a_destroy_lists_the_blocking_byproducts_and_deletes_them_on_request() {
         case.fails(4, args).says(&[
             "before (",
             "less than an hour old",
-            "USD a month",
+            " a month",
             "pvc-",
             "are in it",
             "--with-leftovers",
@@ -182,7 +182,7 @@ fn an_unmanaged_object_is_deleted_only_with_its_id_as_approval() {
     let refused = case.fails(4, &format!("do delete snapshot {snapshot}"));
     refused.says(&[
         "`mine` (less than an hour old",
-        "USD a month",
+        " a month",
         "its id was not repeated",
         "Nothing was sent",
     ]);
@@ -208,5 +208,5 @@ fn what_a_destroy_keeps_managed_is_named_with_its_price() {
         )
         .emulator();
     case.ok("apply --yes");
-    case.ok("plan --destroy").says(&["volume.m stays live and managed by this stack, 2.00 USD a month"]);
+    case.ok("plan --destroy").says(&["volume.m stays live and managed by this stack, $2.00 a month"]);
 }

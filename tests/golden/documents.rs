@@ -107,6 +107,7 @@ fn schema_of(name: &str) -> Option<&'static str> {
         "output-units" => "output-units",
         "test-units" => "test-units",
         "recover" => "recover",
+        _ if name.split('-').next() == Some("error") => "error",
         "secret-get" | "secret-get-value" => "secret",
         _ if name.starts_with("units-") => "units",
         _ if name.ends_with("-events") && name.starts_with(['a', 'd']) && !name.starts_with("do-") => {
@@ -437,6 +438,8 @@ fn documents_of_many_units_keep_their_keys() {
     case.edit("app/stead.yaml", "std-2c-4g", "cpu-4c-8g");
     case.ok("plan --all -o later");
     prints(&case, "plan-differences", 0, "show later --against reviewed --output json");
+    let other = format!("apply --all --against reviewed --expect {} --output json", "0".repeat(64));
+    prints(&case, "error-differences", 5, &other);
     case.edit("app/stead.yaml", "cpu-4c-8g", "std-1c-1g");
     let test =
         "test:\n  a network:\n    given: { env: prod }\n    plan: { create: [vpc.main, vpc.other] }\n";
@@ -445,7 +448,9 @@ fn documents_of_many_units_keep_their_keys() {
     prints(&case, "test-units", 1, "test --all --output json");
     case.write("bad/stead.yaml", "stead: 1\nstack: [\n");
     prints(&case, "fmt-units", 1, "fmt --all --check --output json");
+    prints(&case, "error-configuration", 1, "-C bad plan --output json");
     std::fs::remove_dir_all(case.path("bad")).unwrap();
+    prints(&case, "error", 64, "plan --all --stacks nope --output json");
     case.edit("app/stead.yaml", "vpc: $stacks.net.vpc", "vpc: $stacks.net.cidr");
     prints(&case, "validate-units-failed", 1, "validate --all --output json");
     prints(&case, "units-failed", 1, "plan --all --output json");

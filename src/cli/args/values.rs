@@ -30,9 +30,9 @@ pub enum AutoApproval {
 /// A kind of change that `--yes` can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum ChangeKind {
-    /// New objects; also adopted ones.
+    /// New objects; also adopted ones, as they are.
     Create,
-    /// Updates in place; also moves.
+    /// Updates in place, also of adopted objects; and moves.
     Update,
     /// Objects deleted and created again under the same address.
     Replace,
@@ -40,6 +40,14 @@ pub enum ChangeKind {
     Delete,
     /// Objects that stay live, and billed, without a stack that manages them.
     Forget,
+}
+
+impl ChangeKind {
+    /// Returns the word that names it in `--yes`.
+    #[must_use]
+    pub fn keyword(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
 }
 
 /// Parses the address of a resource or an instance.

@@ -45,6 +45,9 @@ struct Manifest {
     /// Whether everything is deleted.
     destroy: bool,
     units: Vec<ManifestEntry>,
+    /// Units that could not be planned, as `stack/environment`; empty if none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<String>,
 }
 
 /// A unit of a set.
@@ -75,6 +78,8 @@ pub(in crate::cli) struct LoadedPlanSet {
     pub(in crate::cli) directories: BTreeMap<UnitName, Name>,
     /// The units whose outputs each unit reads.
     pub(in crate::cli) upstream: BTreeMap<UnitName, Vec<UnitName>>,
+    /// Units that could not be planned, and so have no plan here.
+    pub(in crate::cli) failed: Vec<UnitName>,
     /// Who signed it, as a phrase.
     pub(in crate::cli) signer: String,
 }
@@ -94,7 +99,7 @@ pub(in crate::cli) fn is_directory(path: &Path) -> bool {
     stack_files::path_exists(&path.join("."))
 }
 
-/// Writes a set into a directory, which is created if it is missing. The manifest comes last, so that an interrupted write
+/// Writes a set into a directory, which is created if it is missing; `failed` names the units without a plan. The manifest comes last, so that an interrupted write
 /// leaves no set that looks complete.
 ///
 /// # Errors
@@ -103,7 +108,7 @@ pub(in crate::cli) fn save_set(
     directory: &Path,
     fingerprint: &str,
     destroy: bool,
-    plans: &[PlanToSave<'_>],
+    (plans, failed): (&[PlanToSave<'_>], &[&UnitName]),
     key: Option<&SigningKey>,
 ) -> Result<(), CliFailure> {
     stack_files::make_private_directory(directory)?;
@@ -125,6 +130,7 @@ pub(in crate::cli) fn save_set(
         fingerprint: fingerprint.to_owned(),
         destroy,
         units,
+        failed: failed.iter().map(ToString::to_string).collect(),
     };
     let text = serde_json::to_string(&manifest).map(|text| text + "\n");
     let text = text.and_then(|text| match key {
@@ -232,7 +238,10 @@ pub(in crate::cli) fn read_set(
     if fingerprint != manifest.fingerprint {
         return Err(wrong("its fingerprint is not that of the plans".to_owned()));
     }
+    let failed: Option<Vec<UnitName>> = manifest.failed.iter().map(|name| UnitName::parse(name)).collect();
+    let failed = failed.ok_or_else(|| wrong("it names a unit that cannot exist".to_owned()))?;
     Ok(LoadedPlanSet {
+        failed,
         fingerprint,
         destroy: manifest.destroy,
         plans,

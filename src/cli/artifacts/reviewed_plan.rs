@@ -86,6 +86,17 @@ impl ReviewedPlans {
         }
     }
 
+    /// Returns those of them whose plan decides something: a comment also has the others, a set of plans has not.
+    pub(in crate::cli) fn units_with_changes(&self) -> impl Iterator<Item = &String> {
+        let is_empty = |title: &str| match self {
+            Self::Saved(_) => false,
+            Self::Comment { digests, .. } => {
+                digests.as_ref().and_then(|all| all.get(title)).is_some_and(|digests| digests.count == 0)
+            }
+        };
+        self.units().into_iter().filter(move |title| !is_empty(title))
+    }
+
     /// Returns how a later plan differs from the reviewed one of the same stack and environment. `ledger` is the digest of
     /// its ledger, empty if it is not known.
     ///

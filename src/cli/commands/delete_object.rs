@@ -19,6 +19,7 @@ use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Kind, KindScope, Price};
+use crate::model::values::money::format_monthly;
 use crate::model::values::value::Value;
 use crate::plan::decide::byproducts;
 use crate::plan::join::prices::ObjectPrices;
@@ -152,8 +153,7 @@ async fn describe_object(
         format!(" `{}`", escape::escape_line(&client.redact(name)))
     };
     let price = match ObjectPrices::new(&catalog).monthly(kind, &object.attributes) {
-        Some(price) if price.is_zero() => String::new(),
-        Some(price) => format!(", {price:.2} USD a month"),
+        Some(price) => format_monthly(price),
         None => ", price not known".to_owned(),
     };
     Ok(format!("{shown}{name} ({}{price})", byproducts::describe_age(object, client.clock().now())))

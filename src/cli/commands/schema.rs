@@ -105,6 +105,8 @@ pub enum SchemaDocument {
     Recover,
     /// JSON output of `secret get`.
     Secret,
+    /// JSON output of a command that ends without a result.
+    Error,
 }
 
 /// Prints the requested schema.
@@ -165,6 +167,7 @@ printed_documents! {
     Lock, "lock", "stead lock status", json::LockDocument<'_>;
     Recover, "recover", "stead recover", json::RecoveryDocument<'_>;
     Secret, "secret", "stead secret get", SecretDocument<'_>;
+    Error, "error", "stead: a command without a result", json::FailureDocument<'_>;
 }
 
 #[cfg(test)]

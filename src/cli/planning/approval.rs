@@ -20,38 +20,29 @@ use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::views::history::format_time;
 use crate::workspace::combined::has_work;
 
-/// Returns the changes of a plan that an approval does not cover, in the plan's order; empty if it covers all.
+/// Returns the changes of a plan that an approval does not cover, in the plan's order, each with a kind of change that the
+/// approval lacks; empty if it covers all.
 ///
-/// Adopting counts as creating; moving, which touches the ledger only, as updating.
-/// Reading needs no approval.
-pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a Change> {
+/// Adopting counts as creating, and as updating, too, if it changes the object; moving, which touches the ledger only, as
+/// updating. Reading needs no approval.
+pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<(&'a Change, ChangeKind)> {
     let AutoApproval::Only(kinds) = consent else { return Vec::new() };
-    let covered = |change: &&Change| change_kind(change.action).is_none_or(|kind| kinds.contains(&kind));
-    plan.changes.iter().filter(|change| !covered(change)).collect()
+    let lacking = |change| change_kinds(change).into_iter().flatten().find(|kind| !kinds.contains(kind));
+    plan.changes.iter().filter_map(|change| Some((change, lacking(change)?))).collect()
 }
 
-/// Returns the kind of change for `--yes` that covers an action; a read is always covered.
-#[must_use]
-pub const fn approval_keyword(action: Action) -> &'static str {
-    match action {
-        Action::Create | Action::Adopt | Action::Read => "create",
-        Action::Replace => "replace",
-        Action::Delete => "delete",
-        Action::Update | Action::Move => "update",
-        Action::Forget => "forget",
-    }
-}
-
-/// Returns the kind of change of an action; `None` for a read, which changes nothing.
-const fn change_kind(action: Action) -> Option<ChangeKind> {
-    match action {
+/// Returns the kinds of change of a change; none for a read, which changes nothing.
+fn change_kinds(change: &Change) -> [Option<ChangeKind>; 2] {
+    let adapts = change.action == Action::Adopt && !change.attributes.is_empty();
+    let kind = match change.action {
         Action::Create | Action::Adopt => Some(ChangeKind::Create),
         Action::Update | Action::Move => Some(ChangeKind::Update),
         Action::Forget => Some(ChangeKind::Forget),
         Action::Replace => Some(ChangeKind::Replace),
         Action::Delete => Some(ChangeKind::Delete),
         Action::Read => None,
-    }
+    };
+    [kind, adapts.then_some(ChangeKind::Update)]
 }
 
 /// Policies that the command line overrides, and the reason, which the ledger records.
@@ -172,11 +163,14 @@ mod tests {
         let plan = plans::full();
         let outside = |kinds: &[ChangeKind]| -> Vec<String> {
             let consent = AutoApproval::Only(kinds.iter().copied().collect());
-            uncovered_changes(&consent, &plan).iter().map(|change| change.address.to_string()).collect()
+            uncovered_changes(&consent, &plan)
+                .iter()
+                .map(|(change, _)| change.address.to_string())
+                .collect()
         };
         assert_eq!(outside(&[Create, Update]), ["vm.web.a", "volume.old", "vm.legacy"]);
         assert_eq!(outside(&[Create, Update, Replace, Delete]), ["vm.legacy"], "it stays live, and billed");
         assert_eq!(outside(&[Create, Update, Replace, Delete, Forget]), Vec::<String>::new());
-        assert_eq!(uncovered_changes(&AutoApproval::All, &plan), Vec::<&Change>::new());
+        assert_eq!(uncovered_changes(&AutoApproval::All, &plan), Vec::new());
     }
 }

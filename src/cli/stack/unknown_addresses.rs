@@ -25,7 +25,7 @@ pub(in crate::cli) fn unknown_address<'a>(
 }
 
 /// Refuses a plan that is limited to, or leaves out, an address that does not exist. A module counts as existing,
-/// and so does an address that only the ledger has.
+/// and so does an address that only the ledger has, or whose deletion is approved and that an earlier run changed.
 ///
 /// # Errors
 /// When an address does not exist, or the ledger has no forgotten object to take back.
@@ -40,8 +40,10 @@ pub(in crate::cli) fn reject_unknown_scope(
         declared.chain(ledger.entries.keys().map(Address::as_str)).chain(modules)
     };
     let resources = || project.stack.resources.keys().chain(ledger.entries.keys());
-    let wanted =
-        options.targets.iter().chain(&options.excluded).chain(&options.replace).chain(&options.delete_data);
+    let wanted = options.targets.iter().chain(&options.excluded).chain(&options.replace);
+    // An earlier attempt of the same apply may have deleted the object: the same flags continue it.
+    let deleted = options.delete_data.iter().filter(|address| !ledger.has_changed(address));
+    let wanted = wanted.chain(deleted);
     for address in wanted.chain(options.adopt.keys()) {
         if !resources().any(|known| known.is_within(address)) {
             return Err(unknown_address(address.as_str(), known()));

@@ -260,6 +260,15 @@ impl Ledger {
         self.history.iter().rev().find(|run| run.is_complete())
     }
 
+    /// Returns whether a run that it remembers changed the object of an address, or of an instance of it, or began to.
+    #[must_use]
+    pub fn has_changed(&self, address: &Address) -> bool {
+        self.history.iter().any(|run| {
+            let changed = run.resources.iter().map(|one| &one.address);
+            changed.chain(run.begun.iter().map(|one| &one.address)).any(|one| one.is_within(address))
+        })
+    }
+
     /// Returns whether its objects may depend on the outputs of a unit: the last complete run, or one after it, read them.
     #[must_use]
     pub fn may_depend_on(&self, unit: &str) -> bool {

@@ -11,6 +11,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::join_list;
 use crate::model::live::snapshot::Object;
 use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
+use crate::model::values::money::{format_money, format_monthly};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -193,7 +194,7 @@ fn attributes_by_effect(decision: &Decision<'_>) -> BTreeMap<Effect, Vec<&'stati
 fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     match (revival.effect, cost.monthly_after) {
         (Effect::Resumes, Some(month)) => {
-            format!("{}; in use it costs {month:.2} USD a month", revival.says)
+            format!("{}; in use it costs {} a month", revival.says, format_money(month))
         }
         _ => revival.says.to_owned(),
     }
@@ -202,8 +203,7 @@ fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
 /// Describes an object that stays: who manages it, and its monthly price (USD) if it is still billed.
 fn left_behind(what: &str, kind: &Kind, (owner, monthly): (&str, Option<Decimal>)) -> String {
     let paid = if is_billed(kind, monthly) { " and billed" } else { "" };
-    let price = monthly.filter(|price| !price.is_zero());
-    let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
+    let price = monthly.map(format_monthly).unwrap_or_default();
     format!("{what} live{paid}, {owner}{price}")
 }
 

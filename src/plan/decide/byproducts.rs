@@ -14,13 +14,13 @@ use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::{Object, ObjectKey};
-use crate::model::schema::{Kind, Type};
+use crate::model::schema::{Kind, PROJECT, Type};
+use crate::model::values::money::format_monthly;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
 use crate::plan::join::joined_state::{JoinedState, ResourceState, owned_from_object};
 use crate::plan::join::live_state::{LiveState, is_leaving};
 use crate::plan::join::prices::ObjectPrices;
-use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::moves::resolved::{AddedEntry, ResolvedDeclarations};
 
@@ -260,15 +260,14 @@ pub(in crate::plan) fn byproduct_keys(joined: &JoinedState<'_>) -> BTreeSet<Obje
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()
 }
 
-/// Describes an object by name, id, age and price (USD a month); a price of zero is omitted.
+/// Describes an object by name, id, age and monthly price; a price of zero is omitted.
 pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &Object) -> String {
     let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
     let name = if name.is_empty() { object.id.to_string() } else { format!("{name} ({})", object.id) };
     let kind = inputs.registry.kind(&object.kind);
     let price = kind.and_then(|kind| ObjectPrices::new(inputs.catalog).monthly(kind, &object.attributes));
     let price = match price {
-        Some(price) if price.is_zero() => String::new(),
-        Some(price) => format!(", {price:.2} USD a month"),
+        Some(price) => format_monthly(price),
         None => ", price not known".to_owned(),
     };
     format!("{name}, {}{price}", describe_age(object, inputs.service_time()))

@@ -9,13 +9,13 @@ use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::Object;
-use crate::model::schema::{FinalSnapshot, Kind, Type};
+use crate::model::schema::{FinalSnapshot, Kind, PROJECT, Type};
+use crate::model::values::money::format_monthly;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::live_state::LiveState;
 use crate::plan::join::prices::ObjectPrices;
-use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::{LedgerMetadata, Operation, Step, TargetProject};
 
 /// The number of characters of the source's id in a copy's name: enough to tell two sources of one name apart.
@@ -152,7 +152,7 @@ pub(in crate::plan) fn describe_copy(
     let attributes =
         Attributes::from([("size".into(), copy_size(joined, subject.kind, subject.object()?, copy)?)]);
     let price = ObjectPrices::new(joined.inputs.catalog).monthly(kind, &attributes);
-    let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
+    let price = price.map(format_monthly).unwrap_or_default();
     Some(format!("the {} {name} is created first and stays live, unmanaged and billed{price}", kind.name))
 }
 

@@ -9,6 +9,7 @@ use super::checks::guards;
 use crate::model::address::Address;
 use crate::model::live::snapshot::Object;
 use crate::model::schema::RuleCheck;
+use crate::model::values::money::format_monthly;
 use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -49,10 +50,7 @@ pub(in crate::plan) fn destroy_notes<'a>(
         text: format!(
             "{} stays live and managed by this stack{}: {}",
             subject.address,
-            price(subject)
-                .filter(|month| !month.is_zero())
-                .map(|month| format!(", {month:.2} USD a month"))
-                .unwrap_or_default(),
+            price(subject).map(format_monthly).unwrap_or_default(),
             decision.reason.as_deref().unwrap_or("another object needs it")
         ),
         help: "the next apply uses it again; once no object needs it, another destroy deletes it"

@@ -266,7 +266,7 @@ fn a_change_lists_its_side_effects() {
     insta::assert_snapshot!(effects(&plan).join("\n"), @r#"
     vm.web: the old object's data is lost for good
     vm.web: its address changes
-    vm.web: volume scratch is detached and stays, live and billed, not managed by this stack, 1.00 USD a month
+    vm.web: volume scratch is detached and stays, live and billed, not managed by this stack, $1.00 a month
     database.main: clients may lose their connections for a short time, because plan changes
     volume.media: clients may lose their connections for a short time, because vm changes
     "#);

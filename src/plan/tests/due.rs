@@ -150,11 +150,12 @@ fn what_outlives_a_destroy_is_named_with_its_price_and_counted() {
     world.options.destroy = true;
     let plan = world.plan();
     let texts: Vec<&str> = plan.changes[0].effects.iter().map(|effect| effect.text.as_str()).collect();
-    let stays = "volume scratch is detached and stays, live and billed, not managed by this stack, 1.00 USD a month";
+    let stays =
+        "volume scratch is detached and stays, live and billed, not managed by this stack, $1.00 a month";
     assert!(texts.contains(&stays), "{texts:?}");
     let is_named = plan.notes.iter().any(|note| {
         note.text.contains("snapshot old")
-            && note.text.contains("1.00 USD a month")
+            && note.text.contains("$1.00 a month")
             && note.text.contains("billed")
     });
     assert!(is_named, "{:?}", plan.notes);

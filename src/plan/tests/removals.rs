@@ -74,7 +74,7 @@ fn a_kept_object_keeps_its_children_and_dependencies_for_readoption() {
         let change = plan.changes.iter().find(|change| change.address.as_str() == address).unwrap();
         change.effects.iter().map(|effect| effect.text.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(said("database.main"), ["it stays live and billed, unmanaged, 18.75 USD a month"]);
+    assert_eq!(said("database.main"), ["it stays live and billed, unmanaged, $18.75 a month"]);
     assert_eq!(said("database.main.users.reporting"), ["it stays live, unmanaged"], "it costs nothing");
     assert!(world.ledger.entries.contains_key(&Address::new("vpc", "main")), "the next apply finds it");
     world.options.destroy = false;

@@ -37,7 +37,7 @@ fn a_suspended_database_is_resumed_only_by_a_change_that_needs_it() {
         storage_gb null → 20
     0 database.main resume + scale after []
     "#);
-    insta::assert_snapshot!(effects(&plan).join("\n"), @"it is suspended, and is resumed first; in use it costs 1.25 USD a month");
+    insta::assert_snapshot!(effects(&plan).join("\n"), @"it is suspended, and is resumed first; in use it costs $1.25 a month");
 }
 
 #[test]

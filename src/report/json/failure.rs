@@ -25,12 +25,18 @@ pub struct CommandFailure<'a> {
     pub differences: &'a [UnitDifference],
 }
 
+/// A command ended without a result.
 #[derive(Serialize)]
-struct FailureDocument<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct FailureDocument<'a> {
+    /// Version of the format of the documents.
     schema_version: SchemaVersion,
+    /// Why it has none.
     error: CommandErrorEntry<'a>,
+    /// Problems of the configuration, if they are the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
+    /// How plans differ from those that were reviewed, if that is the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differences: Vec<UnitDifferenceEntry<'a>>,
 }

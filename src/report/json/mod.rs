@@ -44,7 +44,7 @@ pub use diagnostics::{
 };
 pub use doctor::{contract_document, doctor_document};
 pub use edits::edits_document;
-pub use failure::CommandFailure;
+pub use failure::{CommandFailure, FailureDocument};
 pub use history::{HistoryDocument, LockDocument, history_document, lock_document};
 #[cfg(test)]
 pub(crate) use list::LsDocument;

@@ -6,6 +6,7 @@ use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::schema::is_exposure_code;
 use crate::model::source::{SourceLocation, Sources};
+use crate::model::values::money::format_money;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Drift, PolicyResult, PolicyStatus};
 use crate::report::diagnostics::sort_by_location;
@@ -133,8 +134,7 @@ fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFindin
 fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewFinding {
     let subject = drift::object_name(object);
     let price = object.monthly.filter(|price| !price.is_zero());
-    let price =
-        price.map(|price| format!(", {} a month", phrases::format_money(price))).unwrap_or_default();
+    let price = price.map(|price| format!(", {} a month", format_money(price))).unwrap_or_default();
     ReviewFinding {
         rule: "unmanaged".to_owned(),
         level: FindingLevel::Note,

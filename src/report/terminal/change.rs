@@ -5,6 +5,7 @@ use super::attribute;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::source::SourceLocation;
+use crate::model::values::money::format_money;
 use crate::plan::model::change::{Action, Cause, Change, ChangeCost, ChangeEffect, ModuleMove, Plan};
 use crate::report::groups::{self, ChangeGroup, ModuleGroup, PlanEntry};
 use crate::report::text::page::{self, TextLine, TextPage};
@@ -310,7 +311,7 @@ fn describe_change(change: &Change) -> String {
         Action::Move => "move".to_owned(),
         Action::Forget => match change.cost.monthly_before {
             Some(price) if !price.is_zero() => {
-                format!("forget, stays live and billed, {} a month", phrases::format_money(price))
+                format!("forget, stays live and billed, {} a month", format_money(price))
             }
             _ => "forget, stays live".to_owned(),
         },

@@ -1,5 +1,6 @@
 //! The end of the plan page: blockers, policy results, cost, time and totals.
 
+use crate::model::values::money::format_money;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan, PolicyResult};
 use crate::plan::model::step::Step;
@@ -93,8 +94,8 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
         if delta.is_sign_positive() && !delta.is_zero() { TextRole::Warning } else { TextRole::Plain };
     let mut line = label_line("COST").push_text(format!(
         "{} {arrow} {} a month (",
-        phrases::format_money(cost.monthly_before),
-        phrases::format_money(cost.monthly_after)
+        format_money(cost.monthly_before),
+        format_money(cost.monthly_after)
     ));
     line = line.push_styled(role, phrases::bill_change(delta, cost.unpriced)).push_text(")");
     if let Some(read) = cost.priced_at {
@@ -112,11 +113,8 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
         );
     }
     for (name, pinned, now) in &cost.moved {
-        let text = format!(
-            "price of {name} changed: {} {arrow} {}",
-            phrases::format_money(*pinned),
-            phrases::format_money(*now)
-        );
+        let text =
+            format!("price of {name} changed: {} {arrow} {}", format_money(*pinned), format_money(*now));
         page.add_line(TextLine::indent(7).push_styled(TextRole::Warning, text));
     }
     add_due(page, due);

@@ -3,8 +3,10 @@
 
 use super::plan::{PlanContext, plan_page};
 use super::summary::add_due;
+use crate::model::values::money::format_money;
 use crate::plan::model::change::{Action, PolicyStatus};
 use crate::plan::model::policy_outcome::PolicyOutcome;
+use crate::report::text::counts::RARE;
 use crate::report::text::escape::escape_line;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
@@ -117,9 +119,9 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
     if due.is_some() || !(cost.before.is_zero() && cost.after.is_zero() && cost.unpriced == 0) {
         let mut line = label_line("COST").push_text(format!(
             "{} {} {} a month ({})",
-            phrases::format_money(cost.before),
+            format_money(cost.before),
             page.sign(Symbol::Arrow),
-            phrases::format_money(cost.after),
+            format_money(cost.after),
             phrases::bill_change(cost.after - cost.before, cost.unpriced)
         ));
         if let Some(left_out) = phrases::unpriced_count(cost.unpriced) {
@@ -129,8 +131,7 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
         add_due(&mut page, due);
     }
     let always = [Action::Create, Action::Update, Action::Replace, Action::Delete];
-    let rare = [Action::Adopt, Action::Move, Action::Forget];
-    let shown = always.into_iter().chain(rare.into_iter().filter(|action| review.count(*action) > 0));
+    let shown = always.into_iter().chain(RARE.into_iter().filter(|action| review.count(*action) > 0));
     let mut said: Vec<String> = shown
         .map(|action| format!("{} {}", review.count(action), phrases::action_keyword(action)))
         .collect();

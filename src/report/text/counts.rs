@@ -14,6 +14,9 @@ const ALL: [Action; 8] = [
     Action::Read,
 ];
 
+/// Actions that a summary names only where there are any.
+pub const RARE: [Action; 3] = [Action::Adopt, Action::Move, Action::Forget];
+
 /// Number of changes by action, in the order of `ALL`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ActionCounts([usize; ALL.len()]);

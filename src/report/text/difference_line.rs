@@ -3,6 +3,7 @@
 
 use super::phrases;
 use super::style::TextStyle;
+use crate::model::values::money::format_money;
 use crate::model::values::value::Value;
 use crate::plan::artifact::difference::PartDifference;
 use crate::plan::artifact::difference_part::{AttributePart, DifferencePart};
@@ -160,8 +161,8 @@ fn list_text(list: &Value, between: &str) -> String {
 /// Returns the price before and after a change.
 fn price_text(prices: &Value) -> String {
     let amount = |value: Option<&Value>| match value {
-        Some(Value::Decimal(amount)) => Some(phrases::format_money(*amount)),
-        Some(Value::Integer(amount)) => Some(phrases::format_money((*amount).into())),
+        Some(Value::Decimal(amount)) => Some(format_money(*amount)),
+        Some(Value::Integer(amount)) => Some(format_money((*amount).into())),
         _ => None,
     };
     let Value::List(items) = prices else { return text_or(prices, "not known") };

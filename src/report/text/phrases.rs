@@ -8,6 +8,7 @@ use rust_decimal::Decimal;
 
 use super::style::{Symbol, TextStyle};
 use crate::model::address::Address;
+use crate::model::values::money::format_money;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, ChangeCost, DriftClass, PreviousAddress};
@@ -21,15 +22,6 @@ pub fn describe_previous_address(was: &PreviousAddress) -> String {
         Some(stack) => format!("{} of {stack}", was.address),
         None => was.address.to_string(),
     }
-}
-
-/// Returns an amount of money in USD, such as `$339.40`; with four decimals if it is less than a cent.
-#[must_use]
-pub fn format_money(amount: Decimal) -> String {
-    let size = amount.abs();
-    let places = if !size.is_zero() && size < Decimal::new(1, 2) { 4 } else { 2 };
-    let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
-    format!("{sign}${:.places$}", size.round_dp(u32::try_from(places).unwrap_or(2)))
 }
 
 /// Returns a difference of money in USD with its sign, such as `+$73.00`; zero has no sign.

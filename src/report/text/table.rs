@@ -8,6 +8,7 @@ use super::page::{self, TextLine, TextPage};
 use super::phrases;
 use super::style::{TextRole, TextStyle};
 use crate::model::address::Name;
+use crate::model::values::money::format_money;
 use crate::model::values::value::Value;
 use crate::report::json_value::{JsonDecimal, JsonValue};
 
@@ -61,7 +62,7 @@ impl TableCell {
         match self {
             Self::Empty => String::new(),
             Self::Text(text) => text.clone(),
-            Self::Money(amount) => phrases::format_money(*amount),
+            Self::Money(amount) => format_money(*amount),
             Self::Value(value) => phrases::format_value(value),
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::model::values::money::format_money;
 use crate::report::text::escape::escape_line;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
@@ -148,7 +149,7 @@ fn note_line(style: TextStyle, text: &str) -> TextLine {
 
 fn object_line(object: &ObjectSummary, style: TextStyle) -> TextLine {
     let price = object.monthly.filter(|price| !price.is_zero());
-    let price = price.map(|price| format!("{} a month", phrases::format_money(price)));
+    let price = price.map(|price| format!("{} a month", format_money(price)));
     let project = object.project.as_ref().map(|project| format!("project {project}"));
     let facts: Vec<String> =
         std::iter::once("  unmanaged".to_owned()).chain(price).chain(project).collect();

@@ -22,6 +22,7 @@ use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases::{self, DueStatement};
 use crate::report::units::accounts::UnitsDrift;
 use crate::report::units::title::UnitsTitle;
+use crate::report::views::drift;
 use crate::workspace::combined::has_work;
 use crate::workspace::unit::UnitName;
 
@@ -181,13 +182,15 @@ impl<'a> UnitReview<'a> {
         self.run.map_or(&[], |run| &run.outcome.policies)
     }
 
-    /// Returns whether a report of many units need not show its plan: nothing changes, and no policy says anything but what
-    /// every object begins with.
+    /// Returns whether a report of many units need not show its plan: nothing changes, no drift waits for a decision, and no policy
+    /// says anything but what every object begins with.
     #[must_use]
     pub fn is_unremarkable(&self) -> bool {
         let speaks = |result: &PolicyResult| result.verdict >= PolicyStatus::Unknown && !result.is_default;
         let says_more = |plan: &Plan| {
-            plan.policy.iter().any(speaks) || plan.notes.iter().any(|note| note.code.is_about_moment())
+            plan.policy.iter().any(speaks)
+                || plan.notes.iter().any(|note| note.code.is_about_moment())
+                || drift::count_undecided(&plan.drift) > 0
         };
         self.status == UnitStatus::Unchanged && !self.plan.is_some_and(says_more)
     }

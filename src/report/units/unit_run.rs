@@ -69,6 +69,7 @@ impl UnitRun {
             outcome.done.extend(phase.done.iter().cloned());
             outcome.failed.extend(phase.failed.iter().cloned());
             outcome.skipped.extend(phase.skipped.iter().cloned());
+            outcome.unknown.extend(phase.unknown.iter().cloned());
             outcome.notes.extend(phase.notes.iter().cloned());
             outcome.policies.extend(phase.policies.iter().cloned());
             outcome.begun |= phase.begun;
@@ -79,6 +80,7 @@ impl UnitRun {
         // Each resource has one result: the worst.
         let mut seen: BTreeSet<Address> =
             outcome.failed.iter().map(|(address, _)| address.clone()).collect();
+        outcome.unknown.retain(|address| seen.insert(address.clone()));
         outcome.skipped.retain(|address| seen.insert(address.clone()));
         outcome.done.retain(|address| seen.insert(address.clone()));
         Some(Self { outcome, steps, at: last.at, took: phases.iter().map(|phase| phase.took).sum() })

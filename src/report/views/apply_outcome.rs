@@ -210,7 +210,7 @@ pub struct OutcomeFooter<'a> {
     pub quiet: bool,
     /// What was charged or refunded for the steps that were made.
     pub due: DueTotal,
-    /// What was made of the failed resources, by address.
+    /// What was made of the failed and skipped resources, by address.
     pub partly: Option<&'a BTreeMap<Address, String>>,
 }
 
@@ -230,6 +230,17 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
             page.add_line(TextLine::indent(6).push_text(partly).continue_at(6));
         }
     }
+    let partly = ending.partly.into_iter().flatten();
+    for (address, made) in partly.filter(|(address, _)| outcome.skipped.contains(address)) {
+        page.add_line(
+            TextLine::indent(2)
+                .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
+                .to_column(4)
+                .push_styled(TextRole::Strong, address.as_str())
+                .push_text(format!("  skipped; {made}"))
+                .continue_at(6),
+        );
+    }
     let questions = outcome.questions.iter().map(|question| (Symbol::Unknown, question));
     let notes = outcome.notes.iter().map(|note| (Symbol::Warning, note));
     for (symbol, text) in questions.chain(notes) {
@@ -244,7 +255,7 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
     if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
         let failed = outcome.failed.iter().map(|(address, _)| address);
         let stays = failed.filter(|_| ending.destroys).chain(&outcome.skipped).cloned().collect::<Vec<_>>();
-        add_addresses(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
+        add_addresses(&mut page, "done", &outcome.done);
         add_addresses(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
     }
     add_policy_outcomes(&mut page, &outcome.policies);
@@ -447,7 +458,7 @@ mod tests {
               busy or in use.
               Wait until nothing uses the object any more, or remove what uses it, then
               destroy again: it deletes the remaining objects.
-          gone     vm.web
+          done     vm.web
           stays    volume.media, project.shop
         next: fix what failed, then stead -e prod destroy: it deletes the remaining objects
         ");

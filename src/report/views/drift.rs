@@ -3,6 +3,7 @@
 
 use super::list::ObjectSummary;
 use crate::model::address::Name;
+use crate::model::values::money::format_money;
 use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote, PolicyResult};
@@ -240,7 +241,7 @@ fn unmanaged_line(object: &ObjectSummary, memory: &DriftHistoryDiff, style: Text
         .push_text(object_name(object))
         .push_styled(TextRole::Faint, "  unmanaged");
     if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
-        line = line.push_styled(TextRole::Faint, format!(", {} a month", phrases::format_money(price)));
+        line = line.push_styled(TextRole::Faint, format!(", {} a month", format_money(price)));
     }
     match first_seen(memory, &key_of_object(object)) {
         Some(since) => line.push_styled(TextRole::Faint, format!(" {} {since}", style.sign(Symbol::Dot))),

@@ -34,8 +34,12 @@ use crate::model::clock::Clock;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
+use crate::report::text::phrases;
 use crate::report::units::review::UnitsReview;
 use crate::workspace::unit::UnitName;
+
+/// How many units a message names before it counts the rest.
+const MAX_NAMED_UNITS: usize = 5;
 
 /// Plans and applies the selected units, or destroys them.
 ///
@@ -167,6 +171,7 @@ pub(super) async fn apply_set(
 ) -> Result<Exit, CliFailure> {
     let set = plan_set::read_set(&session.settings, directory, args.verify_key.as_deref())?;
     session.ui.hint(&format!("The set of plans is {}.", set.signer));
+    warn_of_failed_units(session, &set);
     if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != set.fingerprint) {
         let what = format!("the set of plans has the fingerprint {}, not {expected}", set.fingerprint);
         return Err(CliFailure::new(Exit::OutOfDate, what).help(
@@ -218,7 +223,19 @@ pub(super) async fn apply_set(
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);
     let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);
     let results = run.execute(session, &request).await?;
-    Ok(finish(session, &request, (&workspace, &planned), outcomes, &results))
+    let exit = finish(session, &request, (&workspace, &planned), outcomes, &results);
+    let missing = set.failed.iter().map(|_| Exit::Failed);
+    let exits: Vec<Exit> = std::iter::once(exit).chain(missing).collect();
+    Ok(Exit::of_applied_units(&exits, results.has_changes()))
+}
+
+/// Says which units could not be planned when the set was made: they are not done at the end.
+fn warn_of_failed_units(session: &CommandContext, set: &LoadedPlanSet) {
+    if set.failed.is_empty() {
+        return;
+    }
+    let failed = phrases::join_words(set.failed.iter().map(ToString::to_string), MAX_NAMED_UNITS);
+    session.ui.write_message(&format!("The set has no plan of {failed}: planning failed there."));
 }
 
 /// Refuses an environment that is not that of all plans of a set: it is applied as it was reviewed, and not a part of it.

@@ -2,7 +2,7 @@
 //! a terminal fails for lack of a flag before the first request, so that a CI job fails early.
 
 use super::request::ApplyRequest;
-use crate::cli::args::values::AutoApproval;
+use crate::cli::args::values::{AutoApproval, ChangeKind};
 use crate::cli::command_context::CommandContext;
 use crate::cli::planning::{approval, data_consent};
 use crate::cli::process::exit_code::Exit;
@@ -10,7 +10,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;
 use crate::config::stack::model::ConfirmationMode;
 use crate::model::address::Name;
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Action, Plan};
 use crate::report::text::phrases;
 use crate::workspace::unit::UnitName;
 
@@ -99,13 +99,15 @@ pub(super) fn check_covered(
     unit: Option<&UnitName>,
 ) -> Result<(), CliFailure> {
     let outside = approval::uncovered_changes(yes, plan);
-    let Some(first) = outside.first() else { return Ok(()) };
-    let (action, does) = (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
+    let Some((first, kind)) = outside.first() else { return Ok(()) };
+    let what = match (first.action, kind) {
+        (Action::Adopt, ChangeKind::Update) => "what the adoption changes in",
+        (action, _) => &format!("the {} of", phrases::action_keyword(action)),
+    };
     let of_unit = unit.map(|unit| format!(" of {unit}")).unwrap_or_default();
-    let what =
-        format!("--yes does not cover the {does} of {}{of_unit}; nothing was applied", first.address);
+    let what = format!("--yes does not cover {what} {}{of_unit}; nothing was applied", first.address);
     Err(CliFailure::new(Exit::Blocked, what)
-        .help(format!("Add `{action}` to --yes, or apply without it and confirm when asked.")))
+        .help(format!("Add `{}` to --yes, or apply without it and confirm when asked.", kind.keyword())))
 }
 
 /// How the plan of a run was approved, and the run of many units to which it belongs; the ledger's history records it.

@@ -34,6 +34,11 @@ impl RunResults {
         self.ended.is_empty() && self.skipped.is_empty()
     }
 
+    /// Returns whether a step of the run had its effect.
+    pub(super) fn has_changes(&self) -> bool {
+        self.phases.values().flatten().any(|run| run.outcome.has_changes())
+    }
+
     /// Returns whether a unit of the run is not done.
     pub(super) fn has_unfinished(&self) -> bool {
         !self.skipped.is_empty() || self.ended.values().any(|result| !matches!(result, Ok(Exit::Done)))
@@ -78,9 +83,14 @@ pub(super) fn finish(
         let exit = exit_of_result(result);
         outcome.exit = exit;
         outcome.failure = result.as_ref().err().cloned();
+        let name = &workspace.units[outcome.number].unit.name;
+        let made_changes =
+            results.phases.get(name).into_iter().flatten().any(|run| run.outcome.has_changes());
         outcome.status = match exit {
             Exit::Done => UnitStatus::Applied,
             Exit::Partly => UnitStatus::Partly,
+            // Stopped, or without its lease, after it made some of its changes.
+            _ if made_changes => UnitStatus::Partly,
             Exit::Blocked => UnitStatus::Blocked,
             Exit::OutOfDate => UnitStatus::OutOfDate,
             Exit::Locked => UnitStatus::Locked,
@@ -94,7 +104,7 @@ pub(super) fn finish(
         if exit == Exit::Done && !is_work {
             outcome.status = UnitStatus::Unchanged;
         }
-        has_applied |= matches!(exit, Exit::Done | Exit::Partly) && is_work;
+        has_applied |= (matches!(exit, Exit::Done | Exit::Partly) || made_changes) && is_work;
     }
     let runs = merge_phases(planned, &outcomes, (workspace, results));
     let reports: BTreeMap<UnitName, RunReport<'_>> =

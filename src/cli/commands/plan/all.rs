@@ -153,5 +153,7 @@ fn save_plans(
         let upstream = review::upstream_names(workspace, number);
         plans.push(PlanToSave { name: &one.unit.name, directory: &one.unit.directory, upstream, saved });
     }
-    plan_set::save_set(directory, &planned.fingerprint, request.destroy, &plans, key)
+    let failed = planned.units.iter().filter(|(_, unit)| unit.is_err());
+    let failed: Vec<_> = failed.map(|(number, _)| &workspace.units[*number].unit.name).collect();
+    plan_set::save_set(directory, &planned.fingerprint, request.destroy, (&plans, &failed), key)
 }

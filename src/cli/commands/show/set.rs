@@ -81,11 +81,13 @@ fn show_differences(
         return Err(CliFailure::new(Exit::Usage, message).help("With a set and --against there is json."));
     }
     let reviewed = ReviewedPlans::read(&session.settings, against, request.verify_key)?;
-    let mut gone: BTreeSet<String> = reviewed.units().into_iter().cloned().collect();
+    let known: BTreeSet<&String> = reviewed.units().into_iter().collect();
+    let mut gone: BTreeSet<String> = reviewed.units_with_changes().cloned().collect();
     let (mut found, mut new): (Vec<UnitDifference>, Vec<String>) = (Vec::new(), Vec::new());
     for (name, saved) in &set.plans {
         let title = name.to_string();
-        if gone.remove(&title) {
+        gone.remove(&title);
+        if known.contains(&title) {
             let side = (saved.binding.ledger.as_str(), saved.stead_version.as_str());
             found.push((title, reviewed.compare(&saved.plan, side)?));
         } else {

@@ -6,6 +6,7 @@ use crate::config::keywords::Keyword;
 use crate::editor::facts;
 use crate::model::live::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Price, Registry, Type, UpdateStrategy};
+use crate::model::values::money::format_money;
 use crate::model::values::value::Value;
 
 /// Returns the description of an attribute, as Markdown.
@@ -80,5 +81,5 @@ pub(in crate::editor::lsp) fn price_text(
     let term = terms.iter().find(|term| term.table == table && term.chosen_by == Some(attribute.name))?;
     let price = record.number(term.field)?;
     let each = if term.factors.is_empty() { "" } else { " each" };
-    Some(format!("{} USD a month{each}", price.normalize()))
+    Some(format!("{} a month{each}", format_money(price)))
 }

@@ -264,6 +264,7 @@ mod tests {
             done: vec![web()],
             failed: vec![(Address::new("vm", "api"), refusal())],
             skipped: vec![Address::new("volume", "media")],
+            unknown: vec![],
             questions: vec!["Which one?".into()],
             notes: Vec::new(),
             interrupted: false,

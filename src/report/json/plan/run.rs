@@ -35,6 +35,9 @@ pub(in crate::report::json) struct RunOutcomeEntry<'a> {
     failed: Vec<FailedResourceEntry<'a>>,
     /// Resources with a step that was not started.
     skipped: &'a [Address],
+    /// Resources with a request whose answer the apply did not wait for: the next run determines what it did.
+    #[serde(skip_serializing_if = "<[Address]>::is_empty")]
+    unknown: &'a [Address],
     /// Ambiguous intents that the user must resolve, as sentences.
     questions: &'a [String],
     /// Further remarks on the apply.
@@ -98,6 +101,7 @@ impl<'a> RunOutcomeEntry<'a> {
             done: &outcome.done,
             failed: FailedResourceEntry::from_outcome(outcome),
             skipped: &outcome.skipped,
+            unknown: &outcome.unknown,
             questions: &outcome.questions,
             notes: &outcome.notes,
             steps: ran.steps.iter().map(|(step, came)| StepResultEntry::from_step(step, came)).collect(),

@@ -12,6 +12,7 @@ use self::cards::CardOptions;
 use self::parts::{action_sign, escape_text, fold_value, location_markup};
 pub(super) use self::units_page::units_html;
 use crate::model::page::BASE_STYLE;
+use crate::model::values::money::format_money;
 use crate::plan::model::change::{Action, Drift, PolicyStatus};
 use crate::report::groups;
 use crate::report::json::{self, PlanDocumentOptions};
@@ -164,7 +165,7 @@ fn unmanaged_markup(of: &PlanReview<'_>) -> Markup {
                         td { (escape_text(&object.kind)) }
                         td { (escape_text(object.name.as_deref().unwrap_or_default())) }
                         td { code { (escape_text(&object.id)) } }
-                        td { @if let Some(price) = object.monthly { (phrases::format_money(price)) } }
+                        td { @if let Some(price) = object.monthly { (format_money(price)) } }
                         td.quiet { (first_seen(found.memory, &key_of_object(object)).unwrap_or_default()) }
                     } } }
                 } }

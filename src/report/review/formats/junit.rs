@@ -90,7 +90,11 @@ fn apply_suite(of: &PlanReview<'_>, ran: &RunReport<'_>) -> JunitSuite {
                 let next = phrases::join_sentences(&[why.next.as_str(), &partly]);
                 case.failures.push((why.what.clone(), next));
             }
-            ResourceOutcome::Skipped(_) => case.skipped = Some(fate.describe_outcome()),
+            ResourceOutcome::Skipped(_) => {
+                let partly =
+                    ran.steps.describe_partly_made(of.plan, change).map(|made| format!("; {made}"));
+                case.skipped = Some(fate.describe_outcome() + &partly.unwrap_or_default());
+            }
             ResourceOutcome::Unresolved => case.failures.push((fate.describe_outcome(), String::new())),
         }
         cases.push(case);
@@ -101,6 +105,9 @@ fn apply_suite(of: &PlanReview<'_>, ran: &RunReport<'_>) -> JunitSuite {
             failures: vec![(why.what, why.next)],
             ..JunitCase::new_passed(address.as_str())
         });
+    }
+    if ran.outcome.interrupted {
+        cases.push(failed_case("apply", "It was interrupted: what is skipped or not known is not done."));
     }
     cases.extend(ran.outcome.questions.iter().map(|asked| failed_case("question", asked)));
     cases.extend(policy_cases(of, |_| true));

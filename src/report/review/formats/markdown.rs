@@ -21,6 +21,7 @@ pub use self::digest_line::{digests_of, has_digest_line};
 use self::escaping::{escape_prose, fence_code, inline_code};
 use self::page::{MAX_DIFF_CHARS, MarkdownPage, location_suffix, push_if_fits};
 use super::mermaid;
+use crate::model::values::money::format_money;
 use crate::plan::model::change::{Drift, PolicyStatus};
 use crate::report::groups::{self, PlanEntry};
 use crate::report::review::view::{self, DenialRemedies, PlanReview, ReviewedCommit};
@@ -260,8 +261,7 @@ fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let Some(found) = of.drift_result() else { return };
     let row = |object: &ObjectSummary| {
         let price = object.monthly.filter(|price| !price.is_zero());
-        let price =
-            price.map(|price| format!("   {} a month", phrases::format_money(price))).unwrap_or_default();
+        let price = price.map(|price| format!("   {} a month", format_money(price))).unwrap_or_default();
         let since = first_seen(found.memory, &key_of_object(object));
         let since = since.map(|since| format!("   {since}")).unwrap_or_default();
         format!("{}{price}{since}", object_name(object))
@@ -314,8 +314,8 @@ fn report_footer(of: &PlanReview<'_>) -> String {
     } else {
         format!(
             " · {} → {} a month{}",
-            phrases::format_money(cost.monthly_before),
-            phrases::format_money(cost.monthly_after),
+            format_money(cost.monthly_before),
+            format_money(cost.monthly_after),
             left_out.unwrap_or_default()
         )
     };

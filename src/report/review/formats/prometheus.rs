@@ -91,11 +91,13 @@ fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
 
 /// Adds the results of an apply.
 fn add_run_metrics(page: &mut MetricsPage, ran: &RunReport<'_>) {
-    let Outcome { done, failed, skipped, questions, .. } = ran.outcome;
+    let Outcome { done, failed, skipped, unknown, questions, .. } = ran.outcome;
     page.add_header("stead_apply_success", "Whether the last apply completed all its steps.");
     page.add_sample("stead_apply_success", &[], u8::from(ran.is_whole()));
     page.add_header("stead_apply_resources", "Resources of the last apply, by how they ended.");
-    for (word, count) in [("done", done.len()), ("failed", failed.len()), ("skipped", skipped.len())] {
+    let counts =
+        [("done", done), ("skipped", skipped), ("unknown", unknown)].map(|(word, list)| (word, list.len()));
+    for (word, count) in counts.into_iter().chain([("failed", failed.len())]) {
         page.add_sample("stead_apply_resources", &[("outcome", word)], count);
     }
     page.add_header("stead_apply_questions", "Ambiguous requests that a user must resolve.");

@@ -11,7 +11,7 @@ use crate::plan::model::change::Action;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::finding::{FindingLevel, FindingLocation, ReviewFinding, plan_findings};
 use crate::report::review::view::{PlanReview, RepositoryRoot};
-use crate::report::text::counts::ActionCounts;
+use crate::report::text::counts::{ActionCounts, RARE};
 use crate::report::text::{escape, junit_xml, phrases};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
 use crate::report::views::drift::object_name;
@@ -180,6 +180,12 @@ fn sign(status: UnitStatus) -> &'static str {
     }
 }
 
+/// Returns the counts as words, such as `2 move`, without those that are zero.
+fn counted_words(counts: impl Iterator<Item = (Action, usize)>) -> impl Iterator<Item = String> {
+    let counts = counts.filter(|(_, count)| *count > 0);
+    counts.map(|(action, count)| format!("{count} {}", phrases::action_keyword(action)))
+}
+
 fn head(of: &UnitsReport<'_>) -> String {
     let review = of.review;
     let mut facts: Vec<String> = review
@@ -191,6 +197,8 @@ fn head(of: &UnitsReport<'_>) -> String {
     facts.extend(
         actions.map(|action| format!("{} {}", review.count(action), phrases::action_keyword(action))),
     );
+    let rare = RARE.into_iter().map(|action| (action, review.count(action)));
+    facts.extend(counted_words(rare));
     let outputs = review.output_count();
     facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     facts.extend(phrases::blocked_changes(review.blocked_count()));
@@ -230,6 +238,9 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
         let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
         let price = unit.bill_change();
         let why = unit.failure.map(|why| markdown::escape_text(&why.describe())).unwrap_or_default();
+        let status = std::iter::once(unit.status.as_text().to_owned());
+        let rare = counted_words(RARE.into_iter().map(|action| (action, counts.get(action))));
+        let status: Vec<String> = status.chain(rare).collect();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} {why} |",
@@ -241,7 +252,7 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
             counts.get(Action::Delete),
             unit.output_count(),
             price.unwrap_or_default(),
-            unit.status.as_text(),
+            status.join(" · "),
         );
     }
     if shown.len() > MAX_UNIT_ROWS {

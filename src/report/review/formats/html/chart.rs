@@ -8,6 +8,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 use crate::model::address::Address;
+use crate::model::values::money::format_money;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::groups::PlanEntry;
 use crate::report::review::view::{self, PlanReview};
@@ -183,7 +184,7 @@ pub(super) fn cost_chart(of: &PlanReview<'_>) -> Markup {
     html! {
         figure {
             figcaption {
-                "Cost, " (phrases::format_money(bill.monthly_before)) " → " (phrases::format_money(bill.monthly_after)) " a month"
+                "Cost, " (format_money(bill.monthly_before)) " → " (format_money(bill.monthly_after)) " a month"
             }
             @for (at, delta) in moved.iter().take(MAX_BARS) {
                 @if let Some(change) = plan.changes.get(*at) {

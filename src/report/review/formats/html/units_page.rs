@@ -14,7 +14,7 @@ use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::formats::units::UnitsReport;
 use crate::report::review::view::{self, PlanReview};
-use crate::report::text::counts::ActionCounts;
+use crate::report::text::counts::{ActionCounts, RARE};
 use crate::report::text::phrases;
 use crate::report::units::drawing::{DrawnBox, draw_boxes};
 use crate::report::units::review::{UnitReview, UnitStatus};
@@ -49,9 +49,8 @@ pub(in crate::report::review::formats) fn units_html(of: &UnitsReport<'_>) -> St
     let sections = UnitSections::new(of);
     let changes = || review.plans().flat_map(|plan: &Plan| plan.changes.iter());
     let dangerous = changes().filter(|change: &&Change| view::is_dangerous(change)).count();
-    let all = [Action::Adopt, Action::Move, Action::Forget];
     let counts: Vec<(Action, usize)> =
-        COUNTED.into_iter().chain(all).map(|action| (action, review.count(action))).collect();
+        COUNTED.into_iter().chain(RARE).map(|action| (action, review.count(action))).collect();
     let title = format!("{} · {}", phrases::count_noun(review.units().len(), "unit"), facts.join(" · "));
     let options = PlanDocumentOptions { details: true, ran: None };
     let document = json::units_document(review, of.registry, options);
@@ -217,7 +216,7 @@ fn footer_markup(of: &UnitsReport<'_>, lacks_document: bool) -> Markup {
 /// Returns how many changes of each action a unit has, as a few words; empty without changes.
 fn counts_text(unit: &UnitReview<'_>) -> String {
     let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
-    let said = COUNTED.into_iter().filter(|action| counts.get(*action) > 0);
+    let said = COUNTED.into_iter().chain(RARE).filter(|action| counts.get(*action) > 0);
     let said = said.map(|action| format!("{}{}", action_sign(action), counts.get(action)));
     let outputs = unit.output_count();
     let outputs = (outputs > 0).then(|| phrases::count_noun(outputs, "output"));
