@@ -180,6 +180,17 @@ impl StepError {
 }
 
 impl Outcome {
+    /// Returns the number of resources by how they ended, with a word for each, those that are done first.
+    #[must_use]
+    pub fn counts(&self) -> [(usize, &'static str); 4] {
+        [
+            (self.done.len(), "done"),
+            (self.failed.len(), "failed"),
+            (self.skipped.len(), "skipped"),
+            (self.unknown.len(), "not known"),
+        ]
+    }
+
     /// Returns whether any step succeeded, so that the apply is at least partly made.
     #[must_use]
     pub fn has_changes(&self) -> bool {

@@ -236,13 +236,7 @@ impl<'a> RunReport<'a> {
     /// Returns the parts of a headline, the most important one first.
     #[must_use]
     pub fn headline_facts(&self) -> Vec<String> {
-        let Outcome { done, failed, skipped, unknown, questions, .. } = self.outcome;
-        let counts = [
-            (done.len(), "done"),
-            (failed.len(), "failed"),
-            (skipped.len(), "skipped"),
-            (unknown.len(), "not known"),
-        ];
+        let (counts, questions) = (self.outcome.counts(), &self.outcome.questions);
         let said = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
         let mut said: Vec<String> = said.map(|(_, (count, word))| format!("{count} {word}")).collect();
         if !questions.is_empty() {

@@ -519,8 +519,8 @@ fn an_id_in_a_computed_output_stays_what_an_apply_recorded() {
         "id-${vpc.main.id}",
         "${vpc.main.id}",
     ];
-    let outputs: String =
-        forms.iter().enumerate().map(|(n, form)| format!("  o{n}: \"{form}\"\n")).collect();
+    let outputs = forms.iter().enumerate().map(|(n, form)| format!("  o{n}: \"{form}\"\n"));
+    let outputs = outputs.collect::<Vec<_>>().concat();
     let reader = "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { w: { template: ubuntu-24.04, plan: std-1c-1g, vpc: \"${stacks.net.o0[0]}\" } }\noutputs: { vpc: \"${[vm.w.vpc]}\" }\n";
     let case = Case::new()
         .file(".git/HEAD", "ref: refs/heads/main\n")

@@ -182,3 +182,18 @@ fn a_lookup_may_name_its_project() {
     case.edit("app/stead.yaml", "project: netproj", "project: other");
     case.fails(1, "-C app plan").says(&["there is no vpc with", "project `other`"]);
 }
+
+#[test]
+fn a_final_snapshot_of_an_earlier_attempt_is_named_and_billed() {
+    let stack = "stead: 1\nstack: s\nvolume: { v: { name: s-v, size: 100, lifecycle: { final_snapshot: true } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.cloud().faults(&["DELETE /volumes/**=403:1"]);
+    let run = case.fails(6, "destroy --yes --confirm s");
+    run.says(&["next: fix what failed, then stead destroy --yes --confirm s"]);
+    case.cloud().faults(&[]);
+    let plan = case.ok("plan --destroy");
+    plan.says(&["so does the one that an earlier attempt made", "$5.00 a month", "COST   $15.00 → $10.00"]);
+    case.ok("destroy --yes --confirm s");
+    assert_eq!(case.cloud().list("/api/v1/snapshots").len(), 2);
+}

@@ -141,6 +141,11 @@ pub(in crate::cli) fn save_set(
     Ok(write_files::write_private(&directory.join(MANIFEST), text.as_bytes())?)
 }
 
+/// Parses names of units; `None` if one of them is none.
+fn parse_names(names: &[String]) -> Option<Vec<UnitName>> {
+    names.iter().map(|name| UnitName::parse(name)).collect()
+}
+
 /// Returns the path of a directory's manifest.
 ///
 /// # Errors
@@ -194,6 +199,7 @@ pub(in crate::cli) fn read_set(
         CliFailure::new(Exit::Failed, format!("{shown}: {why}"))
             .help("Make a new set: stead plan --all -o DIRECTORY")
     };
+    let unknown_unit = || wrong("it names a unit that cannot exist".to_owned());
     let manifest: Manifest = serde_json::from_str(&verified.text)
         .map_err(|error| wrong(format!("this is not the manifest of a set of plans: {error}")))?;
     if manifest.plan_set != MANIFEST_VERSION || manifest.stead_version != STEAD_VERSION {
@@ -207,7 +213,7 @@ pub(in crate::cli) fn read_set(
     let (mut plans, mut directories, mut readers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for ManifestEntry { stack, environment, directory: place, sha256, upstream } in manifest.units {
         if !(is_legal_segment(&stack) && is_legal_segment(&environment)) {
-            return Err(wrong("it names a unit that cannot exist".to_owned()));
+            return Err(unknown_unit());
         }
         let name = UnitName { stack, environment };
         let path = directory.join(plan_file_name(&name));
@@ -226,9 +232,7 @@ pub(in crate::cli) fn read_set(
         if base.stack != name.stack || base.environment != name.environment || plans.contains_key(&name) {
             return Err(wrong(format!("{file} is not the plan of {name} alone")));
         }
-        let upstream: Option<Vec<UnitName>> = upstream.iter().map(|above| UnitName::parse(above)).collect();
-        let upstream = upstream.ok_or_else(|| wrong("it names a unit that cannot exist".to_owned()))?;
-        readers.insert(name.clone(), upstream);
+        readers.insert(name.clone(), parse_names(&upstream).ok_or_else(unknown_unit)?);
         directories.insert(name.clone(), place);
         plans.insert(name, saved);
     }
@@ -238,10 +242,8 @@ pub(in crate::cli) fn read_set(
     if fingerprint != manifest.fingerprint {
         return Err(wrong("its fingerprint is not that of the plans".to_owned()));
     }
-    let failed: Option<Vec<UnitName>> = manifest.failed.iter().map(|name| UnitName::parse(name)).collect();
-    let failed = failed.ok_or_else(|| wrong("it names a unit that cannot exist".to_owned()))?;
     Ok(LoadedPlanSet {
-        failed,
+        failed: parse_names(&manifest.failed).ok_or_else(unknown_unit)?,
         fingerprint,
         destroy: manifest.destroy,
         plans,

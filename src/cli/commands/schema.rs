@@ -53,7 +53,7 @@ pub enum SchemaDocument {
     Plan,
     /// One line of the NDJSON output of `plan` and `show`.
     PlanEvent,
-    /// One line of the NDJSON output of `apply` and `destroy`.
+    /// One line of the NDJSON output of `apply` and `destroy`; one stack that is blocked prints `plan-event`.
     ApplyEvent,
     /// JSON output of `show --against`.
     PlanDifference,

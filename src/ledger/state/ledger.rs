@@ -19,6 +19,7 @@ use super::run_history::{Incident, Run};
 use super::transfer::Transfers;
 use crate::ledger::age_file::{self, AgeFileError, SecretLocation, decrypt_value, encrypt_value};
 use crate::ledger::state::holder::LeaseHolder;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::values::secret::{FingerprintKey, Secret};
@@ -280,7 +281,7 @@ impl Ledger {
     /// outputs need its key: without it no changed secret is known to differ.
     #[must_use]
     pub fn equals_none(&self) -> bool {
-        self.entries.is_empty() && self.outputs.as_ref().is_none_or(|outputs| outputs.is_empty())
+        self.entries.is_empty() && self.outputs.as_ref().is_none_or(NameMap::is_empty)
     }
 
     /// Returns the ledger as plans use it. One that owns nothing yet, and records no output, equals one that does not

@@ -1,6 +1,8 @@
 //! `Price`: the monthly price of an object in USD, as a sum of products over the records of the catalog.
 //!
-//! It is an estimate for plans: usage that no attribute determines is not in it.
+//! It is an estimate for plans: usage that no attribute determines is not in it. Also writes amounts of money as text.
+
+use rust_decimal::Decimal;
 
 /// How a kind is billed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,4 +72,19 @@ pub enum PriceFactor {
         /// The record's key with the minimum number.
         least: &'static str,
     },
+}
+
+/// Returns an amount of money in USD, such as `$339.40`; with four decimals if it is less than a cent.
+#[must_use]
+pub fn format_money(amount: Decimal) -> String {
+    let size = amount.abs();
+    let places = if !size.is_zero() && size < Decimal::new(1, 2) { 4 } else { 2 };
+    let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
+    format!("{sign}${:.places$}", size.round_dp(u32::try_from(places).unwrap_or(2)))
+}
+
+/// Returns a monthly price as the end of a description, such as `, $2.50 a month`; empty for a price of zero.
+#[must_use]
+pub fn format_monthly(price: Decimal) -> String {
+    if price.is_zero() { String::new() } else { format!(", {} a month", format_money(price)) }
 }

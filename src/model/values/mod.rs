@@ -3,7 +3,6 @@
 //! on each other; no module outside of this folder is part of that cycle.
 
 pub mod derived;
-pub mod money;
 pub mod secret;
 pub mod value;
 mod value_visitor;

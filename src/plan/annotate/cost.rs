@@ -57,9 +57,14 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             .collect();
         self.cost.unpriced += copied.iter().filter(|price| price.is_none()).count();
         let left = older.filter(|_| decision.act == DecisionKind::Frozen);
+        let earlier: Vec<Option<Decimal>> =
+            final_snapshot::copies_of_earlier_attempts(self.joined, subject, decision)
+                .into_iter()
+                .map(|(kind, object)| self.object_price(kind, &|name| object.attributes.get(name).cloned()))
+                .collect();
         let line = ChangeCost {
-            monthly_before: sum_known([present, older]),
-            monthly_after: sum_known(copied.into_iter().chain([after, left])),
+            monthly_before: sum_known(earlier.iter().copied().chain([present, older])),
+            monthly_after: sum_known(copied.into_iter().chain(earlier).chain([after, left])),
             unpriced,
             due_now: sum_due(&due, self.joined.inputs.service_time()),
             due,

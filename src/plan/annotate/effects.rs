@@ -10,8 +10,9 @@ use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::diagnostic::join_list;
 use crate::model::live::snapshot::Object;
-use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
-use crate::model::values::money::{format_money, format_monthly};
+use crate::model::schema::{
+    Effect, Kind, Price, Revival, Type, UpdateStrategy, format_money, format_monthly,
+};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};

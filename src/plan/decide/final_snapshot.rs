@@ -9,8 +9,7 @@ use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::Object;
-use crate::model::schema::{FinalSnapshot, Kind, PROJECT, Type};
-use crate::model::values::money::format_monthly;
+use crate::model::schema::{FinalSnapshot, Kind, PROJECT, Type, format_monthly};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -140,8 +139,26 @@ pub(in crate::plan) fn planned_copies(
     .collect()
 }
 
-/// Describes the copy that stays after an object's deletion, with its monthly price (USD) where that is known;
-/// `None` if no copy is declared or the object is not live.
+/// Returns the copies of a resource's object that an earlier attempt made whose deletion then failed: no ledger owns them, and
+/// the next attempt copies the data as it is then. Empty where the object is not deleted.
+pub(in crate::plan) fn copies_of_earlier_attempts<'a>(
+    joined: &JoinedState<'a>,
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+) -> Vec<(&'static Kind, &'a Object)> {
+    let Some((_, kind)) = copy_of(joined, subject).filter(|_| decision.removes()) else {
+        return Vec::new();
+    };
+    let Some(name) = subject.owned_object().map(|object| copy_name(subject, object)) else {
+        return Vec::new();
+    };
+    let made =
+        joined.unowned.iter().filter(|object| object.kind == kind.name && object_name(object) == name);
+    made.map(|object| (kind, *object)).collect()
+}
+
+/// Describes the copy that stays after an object's deletion, with its monthly price (USD) where that is known, and those that
+/// earlier attempts made; `None` if no copy is declared or the object is not live.
 pub(in crate::plan) fn describe_copy(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -153,7 +170,15 @@ pub(in crate::plan) fn describe_copy(
         Attributes::from([("size".into(), copy_size(joined, subject.kind, subject.object()?, copy)?)]);
     let price = ObjectPrices::new(joined.inputs.catalog).monthly(kind, &attributes);
     let price = price.map(format_monthly).unwrap_or_default();
-    Some(format!("the {} {name} is created first and stays live, unmanaged and billed{price}", kind.name))
+    let copy =
+        format!("the {} {name} is created first and stays live, unmanaged and billed{price}", kind.name);
+    let earlier =
+        copies_of_earlier_attempts(joined, subject, decision).into_iter().map(|(kind, object)| {
+            let price = ObjectPrices::new(joined.inputs.catalog).monthly(kind, &object.attributes);
+            let price = price.map(format_monthly).unwrap_or_default();
+            format!("; so does the one that an earlier attempt made, {}{price}", object.id)
+        });
+    Some(std::iter::once(copy).chain(earlier).collect())
 }
 
 /// Returns the size of an object's future copy (GB): its own attribute, or a field of its catalog record.

@@ -4,9 +4,8 @@
 use super::view::{self, PlanReview, RepositoryRoot};
 use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
-use crate::model::schema::is_exposure_code;
+use crate::model::schema::{format_money, is_exposure_code};
 use crate::model::source::{SourceLocation, Sources};
-use crate::model::values::money::format_money;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Drift, PolicyResult, PolicyStatus};
 use crate::report::diagnostics::sort_by_location;

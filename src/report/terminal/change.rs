@@ -3,9 +3,8 @@
 
 use super::attribute;
 use crate::model::address::Address;
-use crate::model::schema::Effect;
+use crate::model::schema::{Effect, format_money};
 use crate::model::source::SourceLocation;
-use crate::model::values::money::format_money;
 use crate::plan::model::change::{Action, Cause, Change, ChangeCost, ChangeEffect, ModuleMove, Plan};
 use crate::report::groups::{self, ChangeGroup, ModuleGroup, PlanEntry};
 use crate::report::text::page::{self, TextLine, TextPage};

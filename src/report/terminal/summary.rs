@@ -1,6 +1,6 @@
 //! The end of the plan page: blockers, policy results, cost, time and totals.
 
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan, PolicyResult};
 use crate::plan::model::step::Step;

@@ -3,7 +3,7 @@
 
 use super::plan::{PlanContext, plan_page};
 use super::summary::add_due;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::plan::model::change::{Action, PolicyStatus};
 use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::text::counts::RARE;
@@ -70,7 +70,11 @@ pub fn units_run_page(review: &UnitsReview<'_>, style: TextStyle) -> String {
     }
     let dot = format!(" {} ", page.sign(Symbol::Dot));
     let counts = review.status_counts();
-    page.add_line(units_line(&counts, &dot));
+    page.add_line(match counts.as_slice() {
+        // A set of plans has only units with something to do, and all of them are done.
+        [] => label_line("UNITS").push_text("nothing is left to do"),
+        counts => units_line(counts, &dot),
+    });
     let due = review.due().facts();
     if !due.is_empty() {
         page.add_line(label_line("COST").push_text(due.join(&dot)));

@@ -3,7 +3,7 @@
 
 use super::phrases;
 use super::style::TextStyle;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::model::values::value::Value;
 use crate::plan::artifact::difference::PartDifference;
 use crate::plan::artifact::difference_part::{AttributePart, DifferencePart};

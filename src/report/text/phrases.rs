@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 
 use super::style::{Symbol, TextStyle};
 use crate::model::address::Address;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, ChangeCost, DriftClass, PreviousAddress};

@@ -8,7 +8,7 @@ use super::page::{self, TextLine, TextPage};
 use super::phrases;
 use super::style::{TextRole, TextStyle};
 use crate::model::address::Name;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::model::values::value::Value;
 use crate::report::json_value::{JsonDecimal, JsonValue};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::report::text::escape::escape_line;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;

@@ -327,6 +327,14 @@ impl<'a> UnitsReview<'a> {
         self.units.iter().filter_map(|unit| unit.plan)
     }
 
+    /// Returns the word before a figure of the plans after an apply that did not do all of them; empty otherwise.
+    #[must_use]
+    pub fn planned_word(&self) -> &'static str {
+        let has_run = self.units.iter().any(|unit| unit.run.is_some());
+        let is_whole = self.units.iter().all(|unit| unit.status >= UnitStatus::Changed);
+        if has_run && !is_whole { "planned " } else { "" }
+    }
+
     /// Returns how many changes of an action the units have together. A move between two of them is one.
     #[must_use]
     pub fn count(&self, action: Action) -> usize {

@@ -232,14 +232,9 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
     }
     let partly = ending.partly.into_iter().flatten();
     for (address, made) in partly.filter(|(address, _)| outcome.skipped.contains(address)) {
-        page.add_line(
-            TextLine::indent(2)
-                .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
-                .to_column(4)
-                .push_styled(TextRole::Strong, address.as_str())
-                .push_text(format!("  skipped; {made}"))
-                .continue_at(6),
-        );
+        let line = TextLine::indent(2).push_styled(TextRole::Warning, page.sign(Symbol::Warning));
+        let line = line.to_column(4).push_styled(TextRole::Strong, address.as_str());
+        page.add_line(line.push_text(format!("  skipped; {made}")).continue_at(6));
     }
     let questions = outcome.questions.iter().map(|question| (Symbol::Unknown, question));
     let notes = outcome.notes.iter().map(|note| (Symbol::Warning, note));
@@ -281,12 +276,8 @@ fn outcome_headline(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
         (false, false, false) => (TextRole::Danger, "Partly applied"),
         (false, false, true) => (TextRole::Danger, "Failed"),
     };
-    let counts = [
-        (outcome.done.len(), "done"),
-        (outcome.failed.len(), "failed"),
-        (outcome.skipped.len(), "skipped"),
-    ];
     let mut line = TextLine::indent(0).push_styled(role, word);
+    let counts = outcome.counts();
     let shown = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
     for (at, (count, word)) in shown {
         let sign = if at == 0 { ":" } else { "," };

@@ -3,7 +3,7 @@
 
 use super::list::ObjectSummary;
 use crate::model::address::Name;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote, PolicyResult};

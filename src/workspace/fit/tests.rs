@@ -249,3 +249,16 @@ fn an_object_that_somebody_changed_is_not_deleted_in_the_second_phase() {
     assert_eq!(check(json!({ "created_at": "1", "template": "tb" })), of_object());
     assert_eq!(check(json!({ "created_at": "2", "template": "ta" })), of_object());
 }
+
+#[test]
+fn values_stand_for_the_digests_of_a_review_without_a_ledger() {
+    let update = |before: i64, digest: &str| {
+        let one = change("update", Some("old"), &[("size", json!(before), json!(9), "config")]);
+        plan(json!([one]), json!([image("old", json!({ "size": digest }))]), json!([]))
+    };
+    let mut reviewed = update(1, "by the file's key");
+    assert_eq!(fits(&reviewed, &update(1, "by the ledger's key")).1, of_object());
+    reviewed.base.lineage = uuid::Uuid::nil();
+    assert_eq!(fits(&reviewed, &update(1, "by the ledger's key")).1, Ok(()));
+    assert_eq!(fits(&reviewed, &update(2, "by the ledger's key")).1, of_object());
+}

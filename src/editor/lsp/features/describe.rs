@@ -5,8 +5,9 @@ use std::fmt::Write;
 use crate::config::keywords::Keyword;
 use crate::editor::facts;
 use crate::model::live::catalog::Catalog;
-use crate::model::schema::{Attribute, Kind, Presence, Price, Registry, Type, UpdateStrategy};
-use crate::model::values::money::format_money;
+use crate::model::schema::{
+    Attribute, Kind, Presence, Price, Registry, Type, UpdateStrategy, format_money,
+};
 use crate::model::values::value::Value;
 
 /// Returns the description of an attribute, as Markdown.

@@ -12,7 +12,7 @@ use self::cards::CardOptions;
 use self::parts::{action_sign, escape_text, fold_value, location_markup};
 pub(super) use self::units_page::units_html;
 use crate::model::page::BASE_STYLE;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::plan::model::change::{Action, Drift, PolicyStatus};
 use crate::report::groups;
 use crate::report::json::{self, PlanDocumentOptions};

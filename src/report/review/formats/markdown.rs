@@ -21,7 +21,7 @@ pub use self::digest_line::{digests_of, has_digest_line};
 use self::escaping::{escape_prose, fence_code, inline_code};
 use self::page::{MAX_DIFF_CHARS, MarkdownPage, location_suffix, push_if_fits};
 use super::mermaid;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::plan::model::change::{Drift, PolicyStatus};
 use crate::report::groups::{self, PlanEntry};
 use crate::report::review::view::{self, DenialRemedies, PlanReview, ReviewedCommit};
@@ -312,8 +312,11 @@ fn report_footer(of: &PlanReview<'_>) -> String {
     let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && left_out.is_none() {
         String::new()
     } else {
+        // What an apply left undone is not billed as planned.
+        let is_whole = of.run_report().is_none_or(RunReport::is_whole);
         format!(
-            " · {} → {} a month{}",
+            " · {}{} → {} a month{}",
+            if is_whole { "" } else { "planned: " },
             format_money(cost.monthly_before),
             format_money(cost.monthly_after),
             left_out.unwrap_or_default()

@@ -203,7 +203,11 @@ fn head(of: &UnitsReport<'_>) -> String {
     facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     facts.extend(phrases::blocked_changes(review.blocked_count()));
     let cost = review.cost();
-    facts.push(format!("{}/mo", phrases::bill_change(cost.after - cost.before, cost.unpriced)));
+    facts.push(format!(
+        "{}{}/mo",
+        review.planned_word(),
+        phrases::bill_change(cost.after - cost.before, cost.unpriced)
+    ));
     facts.extend(phrases::unpriced_count(cost.unpriced));
     facts.extend(review.due().facts());
     if review.destroy {

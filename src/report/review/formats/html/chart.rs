@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 use crate::model::address::Address;
-use crate::model::values::money::format_money;
+use crate::model::schema::format_money;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::groups::PlanEntry;
 use crate::report::review::view::{self, PlanReview};

@@ -174,7 +174,11 @@ fn headline_facts(of: &UnitsReport<'_>) -> Vec<String> {
     facts.extend(phrases::blocked_changes(review.blocked_count()));
     let cost = review.cost();
     if cost.after != cost.before {
-        facts.push(format!("{}/mo", phrases::bill_change(cost.after - cost.before, cost.unpriced)));
+        facts.push(format!(
+            "{}{}/mo",
+            review.planned_word(),
+            phrases::bill_change(cost.after - cost.before, cost.unpriced)
+        ));
     }
     facts.extend(review.due().facts());
     if review.destroy {
