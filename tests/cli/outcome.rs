@@ -200,7 +200,7 @@ fn the_suggested_next_command_can_be_copied() {
     let stays = run(&[&["destroy", "--yes", "--confirm", "story"], &*bounds].concat());
     assert!(!stays.all().contains("Applied"), "{}", stays.all());
     stays.says(&[
-        "then stead -C 'my stack' -e prod --backend file:books destroy: it deletes the remaining objects",
+        "then stead -C 'my stack' -e prod --backend file:books destroy --yes --confirm story: it deletes",
     ]);
     case.cloud().faults(&[]);
     run(&["destroy", "--yes", "--confirm", "story"]).says(&["Destroyed: 1 done"]);

@@ -541,3 +541,39 @@ fn an_id_in_a_computed_output_stays_what_an_apply_recorded() {
     assert!(ids.contains(vpc), "{vpc} {ids:?}");
     case.ok("plan --all --exit-code");
 }
+
+#[test]
+fn every_attribute_is_the_same_alone_and_in_an_expression() {
+    for example in ["databases", "shop"] {
+        let case = Case::example(example).emulator();
+        case.ok("apply --yes");
+        let listed = case.ok("ls --output json").json();
+        let mut references = Vec::new();
+        for object in listed["resources"].as_array().unwrap() {
+            let address = object["address"].as_str().unwrap();
+            let live = case.ok(&format!("get {address} --output json")).json()["live"].clone();
+            let names = live.as_object().unwrap().keys().map(String::as_str).filter(|name| *name != "id");
+            references.extend(std::iter::once("id").chain(names).map(|name| format!("{address}.{name}")));
+        }
+        assert!(references.len() > 100, "{references:?}");
+        let in_list = |reference: &String| {
+            let mut parts = reference.split('.');
+            let root = parts.next().unwrap().to_owned();
+            parts.fold(root, |text, part| format!("{text}[\"{part}\"]"))
+        };
+        let outputs = references.iter().enumerate().map(|(number, reference)| {
+            format!("  p{number}: ${reference}\n  l{number}: '${{[{}]}}'\n", in_list(reference))
+        });
+        case.write("law.stead.yaml", format!("outputs:\n{}", outputs.collect::<Vec<_>>().concat()));
+        case.ok("apply --yes");
+        case.ok("plan --exit-code");
+        let recorded = case.ok("output --output json").json()["outputs"].clone();
+        for (number, reference) in references.iter().enumerate() {
+            let [alone, list] = ["p", "l"].map(|form| &recorded[format!("{form}{number}")]);
+            assert_eq!(alone["secret"], list["secret"], "{reference}");
+            if alone["secret"] != true {
+                assert_eq!(json!([alone["value"]]), list["value"], "{reference}");
+            }
+        }
+    }
+}

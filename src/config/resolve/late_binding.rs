@@ -281,7 +281,11 @@ fn check_outputs(
                     .detail(format!(
                         "The ledger of that stack stores only a fingerprint of `{name}.{output}`."
                     ))
-                    .help("keep it there: add `secrets: { recipients: [age1…] }` to that stack, and apply it; or pass the secret to this stack, too, as a variable"),
+                    .help(match value {
+                        Value::Secret(_) => "keep it there: add `secrets: { recipients: [age1…] }` to that stack, and apply it; or pass the secret to this stack, too, as a variable",
+                        // A part of a list or a map is never kept.
+                        _ => "make the secret an output of its own, and combine it with others here",
+                    }),
             ),
             Some(_) => {}
             None => {

@@ -138,8 +138,8 @@ fn check_target(target: &Ledger, address: &Address, has_secret: bool) -> Result<
     }
     if has_secret && target.secrets.recipients.is_empty() {
         return Err((
-            "the ledger keeps its secret encrypted, and the other stack has no recipients",
-            "Write `secrets: { recipients: [age1…] }` in the other stack, and apply it first.",
+            "the ledger keeps its secret encrypted, and the ledger that would get it has no recipients yet",
+            "Write `secrets: { recipients: [age1…] }` in the stack that gets it, and apply that stack first, without the resource and its `moved` entry.",
         ));
     }
     Ok(())
