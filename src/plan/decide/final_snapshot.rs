@@ -152,9 +152,8 @@ pub(in crate::plan) fn copies_of_earlier_attempts<'a>(
     let Some(name) = subject.owned_object().map(|object| copy_name(subject, object)) else {
         return Vec::new();
     };
-    let made =
-        joined.unowned.iter().filter(|object| object.kind == kind.name && object_name(object) == name);
-    made.map(|object| (kind, *object)).collect()
+    let made = joined.copies.get(&(kind.name, name.as_str()));
+    made.into_iter().flatten().map(|object| (kind, *object)).collect()
 }
 
 /// Describes the copy that stays after an object's deletion, with its monthly price (USD) where that is known, and those that

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::catalog_index::CatalogIndex;
-use super::live_state::{LiveState, live_state};
+use super::live_state::{LiveState, copies_by_name, live_state};
 use crate::config::diagnostics::hints::suggestions;
 use crate::config::stack::model::Resource;
 use crate::ledger::journal::intent_candidates;
@@ -100,6 +100,8 @@ pub(in crate::plan) struct JoinedState<'a> {
     pub names: CatalogIndex<'a>,
     /// Live objects that this stack does not own.
     pub unowned: Vec<&'a Object>,
+    /// Those of them that may be final snapshots, by kind and name.
+    pub copies: HashMap<(&'a str, &'a str), Vec<&'a Object>>,
     /// Entries of kinds that this version does not know.
     pub strangers: Vec<&'a Address>,
     /// The fingerprints of secrets from which applied values were computed, by the names of their variables.
@@ -138,7 +140,8 @@ impl<'a> JoinedState<'a> {
             inputs.ledger.transfers.objects_on_the_way().map(|(key, ..)| key).collect();
         let is_unowned = |key: &ObjectKey| !taken.contains_key(key) && !on_the_way.contains(key);
         let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| is_unowned(key));
-        let unowned = unowned.map(|(_, object)| object).collect();
+        let unowned: Vec<&Object> = unowned.map(|(_, object)| object).collect();
+        let copies = copies_by_name(inputs.registry, &unowned);
         mark_children_gone(&mut subjects, &index, &inputs);
         link_subjects(&mut subjects, &index, &taken, &inputs);
         let users = reverse_edges(&subjects, |subject| &subject.needs);
@@ -156,6 +159,7 @@ impl<'a> JoinedState<'a> {
             holders,
             names,
             unowned,
+            copies,
             strangers,
             recorded_inputs,
             late,

@@ -1,9 +1,15 @@
 //! The state of a resource's object: live, being deleted, proven gone, or not seen. In: the ledger's object and
-//! the snapshot. Invariant: an object that is merely missing from a list is never taken as gone.
+//! the snapshot. Invariant: an object that is merely missing from a list is never taken as gone. Also the index of the live copies
+//! by name, with which final snapshots of earlier attempts are found.
+
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::ledger::state::entry::OwnedObject;
 use crate::model::live::snapshot::{Object, ObjectKey};
-use crate::model::schema::Kind;
+use crate::model::schema::{Kind, Registry};
+use crate::model::values::value::Value;
 use crate::plan::inputs::PlanInputs;
 
 /// The state of a resource's object.
@@ -64,4 +70,20 @@ pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.leaving.contains(&status))
     })
+}
+
+/// Returns the objects that may be final snapshots of others, by kind and name.
+pub(super) fn copies_by_name<'a>(
+    registry: Registry,
+    unowned: &[&'a Object],
+) -> HashMap<(&'a str, &'a str), Vec<&'a Object>> {
+    let kinds: BTreeSet<&str> =
+        registry.kinds.iter().filter_map(|kind| Some(kind.final_copy?.kind)).collect();
+    let mut copies: HashMap<(&str, &str), Vec<&Object>> = HashMap::new();
+    for object in unowned.iter().filter(|object| kinds.contains(object.kind.as_str())) {
+        if let Some(name) = object.attributes.get("name").and_then(Value::as_text) {
+            copies.entry((object.kind.as_str(), name)).or_default().push(object);
+        }
+    }
+    copies
 }
