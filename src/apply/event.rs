@@ -180,15 +180,15 @@ impl StepError {
 }
 
 impl Outcome {
-    /// Returns the number of resources by how they ended, with a word for each, those that are done first.
+    /// Returns how many resources ended in which way, such as `2 done, 1 failed`; those that are done are always counted.
     #[must_use]
-    pub fn counts(&self) -> [(usize, &'static str); 4] {
-        [
-            (self.done.len(), "done"),
-            (self.failed.len(), "failed"),
-            (self.skipped.len(), "skipped"),
-            (self.unknown.len(), "not known"),
-        ]
+    pub fn describe_counts(&self) -> String {
+        let others = [(&self.skipped, "skipped"), (&self.unknown, "not known")];
+        let others = others.map(|(addresses, word)| (addresses.len(), word));
+        let counts = std::iter::once((self.failed.len(), "failed")).chain(others);
+        let said = counts.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+        let done = format!("{} done", self.done.len());
+        std::iter::once(done).chain(said).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns whether any step succeeded, so that the apply is at least partly made.

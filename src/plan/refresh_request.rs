@@ -38,14 +38,12 @@ pub fn refresh_request<'a>(
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
     // A destroy needs no data lookups, unless the names of a lost ledger's objects may depend on them.
     let looks_up = !options.destroy || lost_ledger::may_be_lost(ledger, options);
-    let looked_up = stack.data.values().filter(|_| looks_up).map(|lookup| lookup.kind.name);
-    let looked_up: BTreeSet<Name> = looked_up.map(Name::new_static).collect();
+    let lookups = || stack.data.values().filter(|_| looks_up);
+    let looked_up: BTreeSet<Name> = lookups().map(|lookup| Name::new_static(lookup.kind.name)).collect();
     wanted.kinds.extend(looked_up.iter().cloned());
-    let projects = stack.data.values().filter(|_| looks_up).filter_map(|lookup| lookup.fields.get(PROJECT));
-    let projects = projects.filter_map(|field| field.known_value().map(ToString::to_string));
-    let is_name = |named: &str| uuid::Uuid::parse_str(named).is_err();
-    if options.project.as_deref().is_some_and(is_name) || projects.into_iter().any(|named| is_name(&named))
-    {
+    let searched = lookups().filter_map(|lookup| lookup.fields.get(PROJECT)?.known_value());
+    let mut projects = options.project.iter().map(Name::to_string).chain(searched.map(Value::to_string));
+    if projects.any(|named| uuid::Uuid::parse_str(&named).is_err()) {
         wanted.kinds.insert(PROJECT.into());
     }
     let outputs = OutputReads::new(stack);

@@ -236,11 +236,10 @@ impl<'a> RunReport<'a> {
     /// Returns the parts of a headline, the most important one first.
     #[must_use]
     pub fn headline_facts(&self) -> Vec<String> {
-        let (counts, questions) = (self.outcome.counts(), &self.outcome.questions);
-        let said = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
-        let mut said: Vec<String> = said.map(|(_, (count, word))| format!("{count} {word}")).collect();
-        if !questions.is_empty() {
-            said.push(phrases::count_noun(questions.len(), "question"));
+        let questions = self.outcome.questions.len();
+        let mut said = self.outcome.describe_counts();
+        if questions > 0 {
+            said = format!("{said}, {}", phrases::count_noun(questions, "question"));
         }
         let how = match (self.outcome.interrupted, self.is_whole(), !self.outcome.has_changes()) {
             (true, ..) => "interrupted",
@@ -248,7 +247,7 @@ impl<'a> RunReport<'a> {
             (false, false, false) => "partly applied",
             (false, false, true) => "failed",
         };
-        vec![format!("{how}: {}", said.join(", ")), phrases::format_duration(self.took)]
+        vec![format!("{how}: {said}"), phrases::format_duration(self.took)]
     }
 
     /// Returns the failed resources with explanations; `destroys` selects the advice for a destroy.

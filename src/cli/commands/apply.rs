@@ -16,7 +16,6 @@ mod units_review;
 mod units_run;
 mod worker;
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 pub(in crate::cli) use self::all::apply_all;
@@ -85,11 +84,12 @@ pub(in crate::cli) async fn plan_and_apply(
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
     let approval = RunApproval::new(order.expected.as_ref(), order.yes.as_ref());
-    let mut again = order.format_command();
-    if order.destroy && !session.ui.interactive {
-        // Without a terminal, a destroy cannot ask.
-        let _ = write!(again, " --yes --confirm {}", project.stack.name);
-    }
+    // Without a terminal, a destroy cannot ask.
+    let again = if order.destroy && !session.ui.interactive {
+        order.format_confirmed_command(&project.stack.name)
+    } else {
+        order.format_command()
+    };
     let done = apply.approved(approval).overriding(order.overriding, &again).run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }

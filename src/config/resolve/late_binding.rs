@@ -22,7 +22,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{Expression, Reference};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
-use crate::model::schema::{Kind, PROJECT, Type};
+use crate::model::schema::{Kind, Type};
 use crate::model::source::Span;
 use crate::model::values::value::{Attributes, Value};
 
@@ -206,11 +206,7 @@ fn repeated_object_problem(stack: &Stack, address: &Address, lookup: &DataLookup
 
 /// Returns whether an object has all attributes of a lookup; its project may be written by id or by name.
 fn fits_all(object: &Object, lookup: &DataLookup, snapshot: &Snapshot) -> bool {
-    let is_project = |id: &Name, wanted: &str| {
-        let key = ObjectKey { kind: PROJECT.into(), parent: None, id: id.clone() };
-        let name = snapshot.objects.get(&key).and_then(|project| project.attributes.get("name"));
-        *id == wanted || name.and_then(Value::as_text).is_some_and(|name| name == wanted)
-    };
+    let is_project = |id: &Name, wanted: &str| *id == wanted || snapshot.project_name(id) == Some(wanted);
     has_all(lookup, |name, wanted| match name.as_str() {
         "id" => wanted.to_string() == object.id,
         "project" => object.project.as_ref().is_some_and(|id| is_project(id, &wanted.to_string())),

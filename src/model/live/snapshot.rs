@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::Name;
+use crate::model::schema::PROJECT;
 use crate::model::values::value::{Attributes, Value, redact_attributes};
 
 /// A live object of the service.
@@ -201,6 +202,13 @@ impl Snapshot {
         let count = self.one_by_one.entry(Name::new(kind)).or_default();
         count.objects += 1;
         count.attributes.extend(attributes);
+    }
+
+    /// Returns the name of a project; `None` if the project was not read.
+    #[must_use]
+    pub fn project_name(&self, id: &Name) -> Option<&str> {
+        let key = ObjectKey { kind: Name::new_static(PROJECT), parent: None, id: id.clone() };
+        self.objects.get(&key)?.attributes.get("name")?.as_text()
     }
 
     /// Returns the objects of one kind, sorted by parent and id.

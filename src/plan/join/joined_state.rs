@@ -140,8 +140,8 @@ impl<'a> JoinedState<'a> {
             inputs.ledger.transfers.objects_on_the_way().map(|(key, ..)| key).collect();
         let is_unowned = |key: &ObjectKey| !taken.contains_key(key) && !on_the_way.contains(key);
         let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| is_unowned(key));
-        let unowned: Vec<&Object> = unowned.map(|(_, object)| object).collect();
-        let copies = copies_by_name(inputs.registry, &unowned);
+        let unowned = unowned.map(|(_, object)| object).collect();
+        let copies = copies_by_name(inputs.registry, inputs.snapshot, is_unowned);
         mark_children_gone(&mut subjects, &index, &inputs);
         link_subjects(&mut subjects, &index, &taken, &inputs);
         let users = reverse_edges(&subjects, |subject| &subject.needs);

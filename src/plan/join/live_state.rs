@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::ledger::state::entry::OwnedObject;
-use crate::model::live::snapshot::{Object, ObjectKey};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Kind, Registry};
 use crate::model::values::value::Value;
 use crate::plan::inputs::PlanInputs;
@@ -72,15 +72,18 @@ pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     })
 }
 
-/// Returns the objects that may be final snapshots of others, by kind and name.
-pub(super) fn copies_by_name<'a>(
+/// Returns the objects that may be final snapshots of others, by kind and name; only those that `is_unowned` accepts. Reads no
+/// objects of other kinds: most plans have no copies.
+pub(super) fn copies_by_name(
     registry: Registry,
-    unowned: &[&'a Object],
-) -> HashMap<(&'a str, &'a str), Vec<&'a Object>> {
+    snapshot: &Snapshot,
+    is_unowned: impl Fn(&ObjectKey) -> bool,
+) -> HashMap<(&str, &str), Vec<&Object>> {
     let kinds: BTreeSet<&str> =
         registry.kinds.iter().filter_map(|kind| Some(kind.final_copy?.kind)).collect();
     let mut copies: HashMap<(&str, &str), Vec<&Object>> = HashMap::new();
-    for object in unowned.iter().filter(|object| kinds.contains(object.kind.as_str())) {
+    let objects = kinds.into_iter().flat_map(|kind| snapshot.of_kind(kind));
+    for object in objects.filter(|object| is_unowned(&object.key())) {
         if let Some(name) = object.attributes.get("name").and_then(Value::as_text) {
             copies.entry((object.kind.as_str(), name)).or_default().push(object);
         }

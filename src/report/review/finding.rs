@@ -4,7 +4,7 @@
 use super::view::{self, PlanReview, RepositoryRoot};
 use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
-use crate::model::schema::{format_money, is_exposure_code};
+use crate::model::schema::{format_monthly, is_exposure_code};
 use crate::model::source::{SourceLocation, Sources};
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Drift, PolicyResult, PolicyStatus};
@@ -132,8 +132,7 @@ fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFindin
 
 fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewFinding {
     let subject = drift::object_name(object);
-    let price = object.monthly.filter(|price| !price.is_zero());
-    let price = price.map(|price| format!(", {} a month", format_money(price))).unwrap_or_default();
+    let price = object.monthly.map(format_monthly).unwrap_or_default();
     ReviewFinding {
         rule: "unmanaged".to_owned(),
         level: FindingLevel::Note,

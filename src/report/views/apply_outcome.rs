@@ -276,13 +276,8 @@ fn outcome_headline(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
         (false, false, false) => (TextRole::Danger, "Partly applied"),
         (false, false, true) => (TextRole::Danger, "Failed"),
     };
-    let mut line = TextLine::indent(0).push_styled(role, word);
-    let counts = outcome.counts();
-    let shown = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
-    for (at, (count, word)) in shown {
-        let sign = if at == 0 { ":" } else { "," };
-        line = line.push_text(format!("{sign} {count} {word}"));
-    }
+    let line = TextLine::indent(0).push_styled(role, word);
+    let line = line.push_text(format!(": {}", outcome.describe_counts()));
     match ending.took {
         Some(took) => line.push_styled(TextRole::Faint, format!(" {} {took}", style.sign(Symbol::Dot))),
         None => line,

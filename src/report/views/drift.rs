@@ -3,7 +3,7 @@
 
 use super::list::ObjectSummary;
 use crate::model::address::Name;
-use crate::model::schema::format_money;
+use crate::model::schema::format_monthly;
 use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote, PolicyResult};
@@ -240,8 +240,8 @@ fn unmanaged_line(object: &ObjectSummary, memory: &DriftHistoryDiff, style: Text
         .to_column(4)
         .push_text(object_name(object))
         .push_styled(TextRole::Faint, "  unmanaged");
-    if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
-        line = line.push_styled(TextRole::Faint, format!(", {} a month", format_money(price)));
+    if let Some(price) = object.monthly {
+        line = line.push_styled(TextRole::Faint, format_monthly(price));
     }
     match first_seen(memory, &key_of_object(object)) {
         Some(since) => line.push_styled(TextRole::Faint, format!(" {} {since}", style.sign(Symbol::Dot))),

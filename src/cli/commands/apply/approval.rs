@@ -41,7 +41,7 @@ pub(super) fn require_approval_flag(
 
 /// Returns the hint that states how to approve a destroy without a prompt.
 fn destroy_hint(session: &CommandContext, order: &ApplyRequest<'_>, project: &LoadedStack) -> String {
-    let command = format!("{} --yes --confirm {}", order.format_command(), project.stack.name);
+    let command = order.format_confirmed_command(&project.stack.name);
     format!("Confirm with a flag: {}", session.command_line(&command))
 }
 

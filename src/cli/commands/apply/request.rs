@@ -169,6 +169,11 @@ impl ApplyRequest<'_> {
         std::iter::once(command).chain(self.overriding.format_flags()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Returns the command of a destroy that needs no prompt, without global flags.
+    pub(super) fn format_confirmed_command(&self, stack: &Name) -> String {
+        format!("{} --yes --confirm {stack}", self.format_command())
+    }
+
     /// Returns the options of the plan.
     pub(super) fn planning_options(&self, session: &CommandContext) -> PlanningOptions {
         let command = self.scope.format_command(self.destroy, self.with_leftovers);

@@ -36,7 +36,12 @@ impl RunResults {
 
     /// Returns whether a step of the run had its effect.
     pub(super) fn has_changes(&self) -> bool {
-        self.phases.values().flatten().any(|run| run.outcome.has_changes())
+        self.phases.keys().any(|unit| self.has_changed(unit))
+    }
+
+    /// Returns whether a step of a unit had its effect.
+    fn has_changed(&self, unit: &UnitName) -> bool {
+        self.phases.get(unit).into_iter().flatten().any(|run| run.outcome.has_changes())
     }
 
     /// Returns whether a unit of the run is not done.
@@ -83,9 +88,7 @@ pub(super) fn finish(
         let exit = exit_of_result(result);
         outcome.exit = exit;
         outcome.failure = result.as_ref().err().cloned();
-        let name = &workspace.units[outcome.number].unit.name;
-        let made_changes =
-            results.phases.get(name).into_iter().flatten().any(|run| run.outcome.has_changes());
+        let made_changes = results.has_changed(&workspace.units[outcome.number].unit.name);
         outcome.status = match exit {
             Exit::Done => UnitStatus::Applied,
             Exit::Partly => UnitStatus::Partly,

@@ -9,7 +9,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::{EXISTS, RULE};
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::meaning::to_comparable;
-use crate::model::schema::{Kind, KindScope, PROJECT, Rule, RuleCheck};
+use crate::model::schema::{Kind, KindScope, Rule, RuleCheck};
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::byproducts;
@@ -245,10 +245,7 @@ fn describe_object(joined: &JoinedState<'_>, object: &Object) -> String {
     let name = |object: &Object| {
         object.attributes.get("name").and_then(Value::as_text).unwrap_or(&object.id).to_owned()
     };
-    let project = parent.project.as_ref().map(|id| {
-        let key = ObjectKey { kind: Name::new_static(PROJECT), parent: None, id: id.clone() };
-        snapshot.objects.get(&key).map_or_else(|| id.to_string(), name)
-    });
+    let project = parent.project.as_ref().map(|id| snapshot.project_name(id).unwrap_or(id));
     let place = project.map(|project| format!(" in the project {project}")).unwrap_or_default();
     format!("{} of the {} {}{place}", object.id, parent.kind, name(parent))
 }

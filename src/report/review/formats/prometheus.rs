@@ -95,9 +95,8 @@ fn add_run_metrics(page: &mut MetricsPage, ran: &RunReport<'_>) {
     page.add_header("stead_apply_success", "Whether the last apply completed all its steps.");
     page.add_sample("stead_apply_success", &[], u8::from(ran.is_whole()));
     page.add_header("stead_apply_resources", "Resources of the last apply, by how they ended.");
-    let counts =
-        [("done", done), ("skipped", skipped), ("unknown", unknown)].map(|(word, list)| (word, list.len()));
-    for (word, count) in counts.into_iter().chain([("failed", failed.len())]) {
+    let counts = [done.len(), failed.len(), skipped.len(), unknown.len()];
+    for (word, count) in ["done", "failed", "skipped", "unknown"].into_iter().zip(counts) {
         page.add_sample("stead_apply_resources", &[("outcome", word)], count);
     }
     page.add_header("stead_apply_questions", "Ambiguous requests that a user must resolve.");
