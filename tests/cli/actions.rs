@@ -31,7 +31,7 @@ fn id(case: &Case, address: &str) -> String {
 fn a_disruptive_action_needs_approval_and_is_waited_for() {
     let case = applied();
     let before = case.cloud().last();
-    case.fails(4, "do reboot vm.web").says(&[
+    case.fails(64, "do reboot vm.web").says(&[
         "it restarts",
         "Confirmation is required",
         "--yes",
@@ -39,7 +39,7 @@ fn a_disruptive_action_needs_approval_and_is_waited_for() {
     ]);
     let mut in_ci = case.command("do stop vm.web");
     let in_ci = in_ci.env("CI", "true").output().unwrap();
-    assert_eq!(in_ci.status.code(), Some(4));
+    assert_eq!(in_ci.status.code(), Some(64));
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     let run = case.ok("do reboot vm.web --yes --output json").json();
     assert_eq!((&run["action"], &run["status"]), (&json!("reboot"), &json!("active")));
@@ -109,7 +109,7 @@ fn secrets_in_action_output_are_hidden_until_requested() {
     case.ok("do connection database.main --field user").says(&["owner"]);
     case.fails(64, "do connection database.main --field password").says(&["secret"]);
 
-    case.fails(4, "do rotate-password database.main.users.app").says(&["locked out"]);
+    case.fails(64, "do rotate-password database.main.users.app").says(&["locked out"]);
     let run = case.ok("do rotate-password database.main.users.app --yes --to secrets/app");
     let path = case.path("secrets/app");
     let new = std::fs::read_to_string(&path).unwrap();
@@ -134,7 +134,7 @@ fn a_database_is_restored_in_place_or_as_a_new_object() {
     assert_ne!(made["answer"]["id"], made["id"], "a new one");
     case.ok("ls --unmanaged").says(&[made["answer"]["id"].as_str().unwrap()]);
     let before = case.cloud().last();
-    case.fails(4, &format!("do restore database.main --backup {backup} --in-place"))
+    case.fails(64, &format!("do restore database.main --backup {backup} --in-place"))
         .says(&["is reset to that state"]);
     assert!(case.cloud().mutations_since(before).is_empty());
     let same =
@@ -221,7 +221,7 @@ fn a_kubeconfig_is_written_only_where_requested() {
     case.ok("do rotate-kubeconfig cluster.jobs --yes");
     let offered = case.ok("do upgrades cluster.jobs --csv");
     let version = offered.stdout.lines().nth(1).unwrap().split(',').next().unwrap().to_owned();
-    case.fails(4, &format!("do upgrade cluster.jobs --version {version}")).says(&["--yes"]);
+    case.fails(64, &format!("do upgrade cluster.jobs --version {version}")).says(&["--yes"]);
     case.ok(&format!("do upgrade cluster.jobs --version {version} --confirm-single-master --yes"))
         .says(&["version of cluster.jobs is managed"]);
     case.ok("do events cluster.jobs").says(&["CREATED_AT", "TYPE", "MESSAGE"]);

@@ -179,7 +179,7 @@ fn an_unmanaged_object_is_deleted_only_with_its_id_as_approval() {
     case.fails(64, "do delete snapshot").says(&["do delete snapshot ID"]);
     case.fails(64, &format!("do delete snapshot {snapshot} --confirm {volume}"))
         .says(&["Nothing was sent"]);
-    let refused = case.fails(4, &format!("do delete snapshot {snapshot}"));
+    let refused = case.fails(64, &format!("do delete snapshot {snapshot}"));
     refused.says(&[
         "`mine` (less than an hour old",
         " a month",

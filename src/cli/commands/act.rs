@@ -147,7 +147,7 @@ async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFai
         format!("{} {}: {}", scene.deed.action.name, scene.target.display_name(), effects.join("; "));
     if !session.ui.interactive {
         return Err(CliFailure::new(
-            Exit::Blocked,
+            Exit::Usage,
             format!("{what}. Confirmation is required, but this is not a terminal"),
         )
         .help("Pass --yes. Nothing was sent."));

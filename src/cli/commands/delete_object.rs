@@ -180,7 +180,7 @@ async fn is_confirmed(
             let line =
                 session.command_line(&format!("do delete {} --confirm {}", display_key(key), key.id));
             Err(CliFailure::new(
-                Exit::Blocked,
+                Exit::Usage,
                 format!("this deletes {what}, and its id was not repeated as confirmation"),
             )
             .help(format!("Confirm with a flag: {line}"))
