@@ -175,6 +175,7 @@ fn every_mistake_of_a_lookup_has_one_message() {
             "data: { yrd: { a: { name: x } } }",
             "data: { yard: { a: { nam: x } } }",
             "data: { yard: { a: {} } }",
+            "data: { yard: { a: { for_each: [x, y], name: $each.key } } }",
             "data: { yard: { a: { name: $crane.c.address } } }\ncrane: { c: {} }",
             "data: { yard: { a: { name: x } } }\noutputs: { o: $data.yard.b, p: $data.yard, q: $data.yard.a.nothing }",
             "data: { yard: { a: { name: x } } }\ncrane: { c: { next: $data.yard.a } }",
@@ -189,6 +190,8 @@ fn every_mistake_of_a_lookup_has_one_message() {
     S0319 3:22 a lookup names an unknown attribute | A yard has no attribute `nam` to search by. | did you mean `name`? | fix: name
     --
     S0319 3:17 a lookup has no attributes to search by | write the attributes to search by: `{ name: … }` or `{ id: … }`
+    --
+    S0319 3:22 a lookup has no `for_each` | A lookup finds one object. | write a lookup for each object
     --
     S0208 3:28 this must be known before any resource exists | a lookup is evaluated while the configuration is loaded, and attributes of a crane are known only later. | use a variable, or a local that refers to no resource
     --

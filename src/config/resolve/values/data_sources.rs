@@ -71,6 +71,17 @@ fn resolve_lookup_fields<'d>(
     };
     let instance = InstanceContext { address, key: None };
     let site = EvaluationSite { each: None, instance: Some(instance), early: Some("a lookup") };
+    // Its other fields may use `each`: that they may not is no second problem.
+    if let Some(field) = entries.iter().find(|field| field.key == "for_each") {
+        evaluator.context.report_problem(
+            site,
+            Diagnostic::error(codes::DATA, "a lookup has no `for_each`")
+                .with_label(field.key_span, "")
+                .detail("A lookup finds one object.")
+                .help("write a lookup for each object"),
+        );
+        return fields;
+    }
     for field in entries {
         let Some(value) = resolve_lookup_field(evaluator, kind, field, site) else { continue };
         // Messages and plans name the attributes of a lookup, so a secret cannot be one.
