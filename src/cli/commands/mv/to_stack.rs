@@ -24,6 +24,7 @@ use crate::config::stack::module_path::module_of;
 use crate::editor::graph::DependencyGraph;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::Severity;
 use crate::model::schema::KindScope;
 use crate::model::source::{Source, SourceId};
 use crate::report::text::phrases::join_words;
@@ -248,6 +249,7 @@ fn explain_references(begun: &StackSources, address: &Address, failure: &CliFail
         }
     }
     let causes = failure.rejected.iter().flat_map(|rejected| &rejected.diagnostics);
+    let causes = causes.filter(|cause| cause.severity == Severity::Error);
     let causes: Vec<String> =
         causes.map(|cause| cause.detail.clone().unwrap_or_else(|| cause.summary.clone())).collect();
     let what = format!("{address} cannot move: in the other stack its block would have errors");
