@@ -417,7 +417,7 @@ fn removing_a_block_does_not_resolve_its_drift() {
     case.fails(3, "drift --exit-code").says(&["project.home.description", "ours", "theirs"]);
     case.edit("stead.yaml", "  home: { description: ours }\n", "");
     let checked = case.fails(3, "drift --exit-code");
-    checked.says(&["1 drifted", "project.home.description", "ends with the object"]);
+    checked.says(&["1 difference", "project.home.description", "ends with the object"]);
     assert!(!checked.all().contains("resolved, was"), "{}", checked.all());
     case.ok("apply --yes --allow-deletes");
     case.ok("drift --exit-code").says(&["no drift"]);

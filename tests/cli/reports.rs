@@ -76,7 +76,10 @@ fn a_drift_report_contains_only_drift() {
     case.fails(3, &format!("drift --exit-code{}", all()));
     let read = |form: &str| fs::read_to_string(case.path(&format!("out/report.{form}"))).unwrap();
     let page = read("md");
-    assert!(page.contains("1 drifted") && page.contains("vm.web.a.name: web-a → renamed"), "{page}");
+    assert!(
+        page.contains("drift: 1 difference") && page.contains("vm.web.a.name: web-a → renamed"),
+        "{page}"
+    );
     assert!(!page.contains("session_key") && !page.contains("SESSION_KEY"), "{page}");
     assert!(read("prom").contains(
         "stead_drift{stack=\"shop\",env=\"staging\",unit=\"shop/staging\",class=\"unmanaged\"} 0"

@@ -244,7 +244,7 @@ impl Trial {
             let (status, answer) = self.here.world.ask(method, &path, row["project_id"].as_str(), &body);
             assert!(status < 300, "{path}: {answer}");
         }
-        let both = ["volume.media.vm", "app.site.health_check_path", "2 drifted"];
+        let both = ["volume.media.vm", "app.site.health_check_path", "2 differences"];
         let drift = self.expect(3, "drift --exit-code", &both);
         self.expect(2, "plan --exit-code", &["changed outside stead", "volume.media", "app.site"]);
         let plan = self.here.follow(&drift, "plan", "", 0);

@@ -240,7 +240,7 @@ impl<'a> PlanReview<'a> {
         let outputs = (outputs > 0).then(|| phrases::count_noun(outputs, "output"));
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if outputs.is_some() => Vec::new(),
-            [] if open > 0 => vec![format!("{open} drifted")],
+            [] if open > 0 => vec![format!("drift: {}", phrases::count_noun(open, "difference"))],
             [] if unknown > 0 => Vec::new(),
             [] if self.drift_result().is_some() => vec!["no drift".to_owned()],
             [] => {

@@ -281,7 +281,7 @@ fn drift_is_rendered_without_a_plan() {
         verbose: false,
     };
     insta::assert_snapshot!(drift::drift_page(&found, TextStyle::plain(110)), @r#"
-    shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
+    shop/prod · drift: 3 differences · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
       ≠ database.main.storage_gb      40 → 60  cannot be reverted; keep it: stead drift --accept
                                       database.main.storage_gb                                  shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
@@ -308,8 +308,8 @@ fn drift_is_rendered_without_a_plan() {
         ..found
     };
     insta::assert_snapshot!(drift::drift_page(&later, TextStyle::plain(110)), @r#"
-    shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known 5, resolved
-      1
+    shop/prod · drift: 3 differences · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known
+      5, resolved 1
       ≠ database.main.storage_gb      40 → 60  cannot be reverted; keep it: stead drift --accept
                                       database.main.storage_gb · NEW                            shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand) ·

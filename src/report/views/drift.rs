@@ -195,7 +195,9 @@ fn drift_headline(found: &DriftReport<'_>, style: TextStyle) -> TextLine {
     line = match (open, unknown) {
         (0, 0) => line.push_text(format!(" {dot} ")).push_styled(TextRole::Success, "no drift"),
         (0, _) => line,
-        _ => line.push_text(format!(" {dot} ")).push_styled(TextRole::Warning, format!("{open} drifted")),
+        _ => line
+            .push_text(format!(" {dot} "))
+            .push_styled(TextRole::Warning, format!("drift: {}", phrases::count_noun(open, "difference"))),
     };
     if unknown > 0 {
         let text = describe_not_readable(unknown);

@@ -60,7 +60,7 @@ fn a_drift_report_lists_new_unmanaged_and_resolved_drift() {
     let of = PlanReview { told: ReviewSubject::Drift(&all), ..reviewed(&plan) };
     let page = format("md").render_plan(&of);
     for said in [
-        "3 drifted · 1 unmanaged · new 2, known 4, resolved 1",
+        "drift: 3 differences · 1 unmanaged · new 2, known 4, resolved 1",
         " · NEW",
         " · first seen 3 days ago",
         "vm test-box<b> 9c41   $12.00 a month   NEW",
