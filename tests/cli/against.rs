@@ -289,6 +289,42 @@ fn a_comment_names_a_policy_that_denies_only_one_of_the_plans() {
         .says(&["bad.md is a comment whose digests are damaged"]);
 }
 
+/// A deletion shows no attribute of its object. So the plans cannot show whether the object or the catalog has another price, and
+/// the price after it is none.
+#[test]
+fn a_deletion_of_a_larger_object_is_not_a_change_of_the_catalog() {
+    let stack = "stead: 1\nstack: a\nvolume: { keep: { size: 10 } }\n";
+    let case = Case::new().file("stead.yaml", stack.replace(" } }", " }, gone: { size: 10 } }")).emulator();
+    case.ok("apply --yes");
+    case.write("stead.yaml", stack);
+    case.ok("plan --delete-data volume.gone -o old.plan");
+    let volumes = case.cloud().list("/api/v1/volumes");
+    let id = volumes.iter().find(|one| one["name"] == "gone").unwrap()["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("volume", &id, &serde_json::json!({ "size": 20 }));
+    case.ok("plan --delete-data volume.gone -o new.plan");
+    let shown = case.ok("show new.plan --against old.plan");
+    shown.says(&["monthly price", "$0.00 instead of $", "the live object or the catalog"]);
+    assert!(!shown.all().contains("not known"), "{}", shown.all());
+}
+
+/// A set has no plan of a unit without changes: what it changes now was not reviewed, and is named.
+#[test]
+fn the_changes_of_a_unit_outside_of_the_reviewed_set_are_named() {
+    let stack = |name: &str| format!("stead: 1\nstack: {name}\nvolume: {{ {name}: {{ size: 10 }} }}\n");
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", stack("a"))
+        .file("b/stead.yaml", stack("b"))
+        .emulator();
+    case.ok("-C b apply --yes");
+    case.ok("plan --all -o old");
+    let fingerprint =
+        case.ok("plan --all --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    case.edit("b/stead.yaml", "size: 10", "size: 20");
+    let refused = case.fails(5, &format!("apply --all --expect {fingerprint} --against old"));
+    refused.says(&["b/default  was not reviewed: update volume.b"]);
+}
+
 #[test]
 fn the_document_of_two_sets_has_each_unit() {
     let case = Case::new()
@@ -312,5 +348,6 @@ fn the_document_of_two_sets_has_each_unit() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), document);
     case.fails(64, "show new --against old --report md=x.md").says(&["there is json"]);
     assert_eq!(case.ok("show new --against new --output json").json()["same"], true);
-    case.ok("show new --against old").says(&["was not reviewed", "has nothing to do now"]);
+    case.ok("show new --against old")
+        .says(&["c/default  was not reviewed: create vpc.v", "has no plan in this set"]);
 }

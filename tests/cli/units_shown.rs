@@ -284,8 +284,8 @@ fn a_saved_set_is_shown_and_compared_without_a_request() {
         "net/default  the plans decide the same",
         "one/default  1 resource decided differently",
         "volume.d",
-        "two/default  has something to do now, and was not reviewed",
-        "app/default  was reviewed, and has nothing to do now",
+        "two/default  was not reviewed: create volume.d",
+        "app/default  was reviewed, and has no plan in this set",
     ]);
     let document = case.ok("show new --against old --output json").json();
     assert_eq!(document["nothing_to_do"], serde_json::json!(["app/default"]));

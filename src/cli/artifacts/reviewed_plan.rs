@@ -29,6 +29,9 @@ use crate::workspace::fit::{UnitPhase, check_fit};
 /// How many blockers a refusal names before it counts the rest.
 const MAX_NAMED_BLOCKERS: usize = 5;
 
+/// How many changes of a plan that was not reviewed are named before the rest is counted.
+const MAX_NAMED_CHANGES: usize = 5;
+
 /// What was reviewed.
 #[derive(Debug)]
 pub(in crate::cli) enum ReviewedPlans {
@@ -46,6 +49,19 @@ pub(in crate::cli) enum ReviewedPlans {
 /// Returns the stack and the environment of a plan, such as `shop/prod`.
 pub(in crate::cli) fn plan_title(plan: &Plan) -> String {
     format!("{}/{}", plan.base.stack, plan.base.environment)
+}
+
+/// Returns what a plan changes that was not reviewed: `web/prod  was not reviewed: create vm.a, output ip`.
+pub(in crate::cli) fn describe_unreviewed(plan: &Plan) -> String {
+    let changes =
+        plan.changes.iter().map(|change| format!("{} {}", change.action.as_str(), change.address));
+    let outputs = plan.output_changes().map(|output| format!("output {}", output.name));
+    let named: Vec<String> = changes.chain(outputs).collect();
+    let title = plan_title(plan);
+    match phrases::join_words(named.iter(), MAX_NAMED_CHANGES) {
+        none if none.is_empty() => format!("{title}  was not reviewed"),
+        named => format!("{title}  was not reviewed: {named}"),
+    }
 }
 
 impl ReviewedPlans {
@@ -83,6 +99,14 @@ impl ReviewedPlans {
         match self {
             Self::Saved(plans) => plans.keys().collect(),
             Self::Comment { digests, .. } => digests.iter().flat_map(BTreeMap::keys).collect(),
+        }
+    }
+
+    /// Returns whether a stack and environment may have been reviewed: a comment without digests names none.
+    pub(in crate::cli) fn can_have(&self, title: &str) -> bool {
+        match self {
+            Self::Saved(plans) => plans.contains_key(title),
+            Self::Comment { digests, .. } => digests.as_ref().is_none_or(|all| all.contains_key(title)),
         }
     }
 
@@ -184,6 +208,7 @@ pub(in crate::cli) fn show_review_difference<'p>(
                 text
             }
             Err(_) if !has_work(plan) => continue,
+            Err(_) if !reviewed.can_have(&title) => describe_unreviewed(plan),
             Err(failure) => format!("{title}: {}", failure.message),
         };
         is_shown = true;

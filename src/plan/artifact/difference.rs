@@ -260,8 +260,13 @@ impl Sides<'_> {
         )?;
         add(DifferencePart::Effects, effects_value(old), effects_value(new), &decided)?;
         add(DifferencePart::Affects, hits_value(old), hits_value(new), &decided)?;
-        // Otherwise the price follows from what else differs.
-        let price_side = if parts.is_empty() { vec![MovedSide::CatalogPrice] } else { decided };
+        // Otherwise the price follows from what else differs. A plan does not show every attribute of a live object that
+        // decides its price.
+        let price_side = match (parts.is_empty(), &new.id) {
+            (false, _) => decided,
+            (true, None) => vec![MovedSide::CatalogPrice],
+            (true, Some(_)) => vec![MovedSide::LiveObject, MovedSide::CatalogPrice],
+        };
         let (one, other) = (price_value(old), price_value(new));
         if !is_same(&one, &other)? {
             parts.push(PartDifference {
@@ -462,10 +467,13 @@ fn effects_value(change: &Change) -> Value {
     Value::List(decided.map(|effect| Value::text(&effect.text)).collect())
 }
 
-/// Returns the monthly price before and after; what is due now depends on the time.
+/// Returns the monthly price before and after, `Null` where it is not known; what is due now depends on the time.
 fn price_value(change: &Change) -> Value {
+    let cost = &change.cost;
+    // Of what is deleted, nothing is billed.
+    let ended = || (cost.monthly_before.is_some() && !cost.unpriced).then_some(Decimal::ZERO);
     let price = |price: Option<Decimal>| price.map_or(Value::Null, Value::Decimal);
-    Value::List(vec![price(change.cost.monthly_before), price(change.cost.monthly_after)])
+    Value::List(vec![price(cost.monthly_before), price(cost.monthly_after.or_else(ended))])
 }
 
 fn hits_value(change: &Change) -> Value {

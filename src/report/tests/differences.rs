@@ -317,7 +317,7 @@ fn a_difference_is_rendered_with_the_side_that_moved() {
       vm.web.a
           template, live value  ubuntu-22.04 → debian-12  the live object changed
       vm.web.b
-          action  create → no change  the configuration or the ledger changed
+          action  create → not in the plan  the configuration or the ledger changed
       vpc.net (3 instances): vpc.net.a, vpc.net.b, vpc.net.c
           name, planned value  old-{key} → new-{key}  the configuration changed
     ");

@@ -34,7 +34,7 @@ impl DifferenceLine {
         let or_none = |none: &'static str| each(&|value| text_or(value, none));
         let (label, values) = match &part.part {
             DifferencePart::Attribute(path, part) => attribute_line(path, *part, values),
-            DifferencePart::Action => ("action".into(), or_none("no change")),
+            DifferencePart::Action => ("action".into(), or_none("not in the plan")),
             DifferencePart::Cause => ("cause".into(), each(&cause_text)),
             DifferencePart::Kind => ("kind of resource".into(), values()),
             DifferencePart::Object => ("id of the live object".into(), or_none("none")),
@@ -249,7 +249,7 @@ mod tests {
         size, planned value | no change | 2
         size, planned value | 1 | no change
         size: why it changes, or whether that replaces the object
-        action | no change | create
+        action | not in the plan | create
         action | update | replace
         cause | changed in the configuration | changed outside stead
         cause | changed in the configuration and outside stead | follows from another resource

@@ -7,13 +7,14 @@ use std::path::Path;
 use crate::cli::args::global_flags;
 use crate::cli::args::report::ReportTarget;
 use crate::cli::artifacts::plan_set::{self, LoadedPlanSet};
-use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
+use crate::cli::artifacts::reviewed_plan::{ReviewedPlans, describe_unreviewed, plan_title};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::kinds::REGISTRY;
 use crate::plan::artifact::review_difference::UnitDifference;
+use crate::plan::model::change::Plan;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
 use crate::report::units::review::{ReviewedName, UnitReview, UnitStatus, UnitsReview};
@@ -81,21 +82,21 @@ fn show_differences(
         return Err(CliFailure::new(Exit::Usage, message).help("With a set and --against there is json."));
     }
     let reviewed = ReviewedPlans::read(&session.settings, against, request.verify_key)?;
-    let known: BTreeSet<&String> = reviewed.units().into_iter().collect();
     let mut gone: BTreeSet<String> = reviewed.units_with_changes().cloned().collect();
-    let (mut found, mut new): (Vec<UnitDifference>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut found, mut new): (Vec<UnitDifference>, Vec<&Plan>) = (Vec::new(), Vec::new());
     for (name, saved) in &set.plans {
         let title = name.to_string();
         gone.remove(&title);
-        if known.contains(&title) {
+        if reviewed.can_have(&title) {
             let side = (saved.binding.ledger.as_str(), saved.stead_version.as_str());
             found.push((title, reviewed.compare(&saved.plan, side)?));
         } else {
-            new.push(title);
+            new.push(&saved.plan);
         }
     }
     let gone: Vec<String> = gone.into_iter().collect();
-    let document = || json::units_difference_document(&found, &new, &gone);
+    let titles: Vec<String> = new.iter().map(|plan| plan_title(plan)).collect();
+    let document = || json::units_difference_document(&found, &titles, &gone);
     for (format, path) in request.reports {
         write_files::write_public(path, document().as_bytes())?;
         let path = stack_files::display_path(path);
@@ -108,11 +109,11 @@ fn show_differences(
     for (title, difference) in &found {
         ui.write_result(&terminal::difference_page(title, difference, ui.style));
     }
-    for title in new {
-        ui.write_result(&format!("{title}  has something to do now, and was not reviewed\n"));
+    for plan in new {
+        ui.write_result(&(describe_unreviewed(plan) + "\n"));
     }
     for title in gone {
-        ui.write_result(&format!("{title}  was reviewed, and has nothing to do now\n"));
+        ui.write_result(&format!("{title}  was reviewed, and has no plan in this set\n"));
     }
     Ok(Exit::Done)
 }

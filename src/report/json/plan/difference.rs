@@ -32,7 +32,7 @@ pub struct UnitsDifferenceDocument<'a> {
     units: Vec<UnitDifferenceEntry<'a>>,
     /// The units that have something to do now, and were not reviewed.
     not_reviewed: &'a [String],
-    /// The units that were reviewed, and have nothing to do now.
+    /// The units that were reviewed, and have no plan in the later set: they have nothing to do now, or were not selected.
     nothing_to_do: &'a [String],
 }
 
