@@ -8,6 +8,7 @@ pub(super) mod git_dir;
 pub(super) mod git_ignored;
 pub(super) mod git_origin;
 pub(super) mod git_refs;
+pub(super) mod job_threads;
 pub(super) mod output_path;
 pub(super) mod overlay_fs;
 pub(super) mod recorded_files;

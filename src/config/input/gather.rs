@@ -9,6 +9,7 @@ use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files::Files;
 use crate::config::input::parse_file;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entries};
+use crate::config::syntax::jobs::{InTurn, map_jobs};
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
@@ -60,10 +61,21 @@ fn read_stack(loader: &mut SourceUnitLoader<'_>) {
     let here = ConfigPath::new(loader.files.path_from_root());
     let mut includes = IncludedFiles::default();
     let mut unit = SourceUnit { place: here.clone(), ..SourceUnit::default() };
-    for (id, source) in own {
+    let (registry, jobs) = (loader.registry, loader.files.jobs());
+    // The cache of an editor parses no file twice, and is for one thread. A few files have parts enough for all workers.
+    let parsed: Vec<_> = if loader.trees.is_some() || own.len() < jobs.workers() {
+        let parse =
+            |(id, source): &_| parse_file::parse_document(&registry, *id, source, loader.trees, jobs);
+        own.iter().map(parse).collect()
+    } else {
+        map_jobs(jobs, &own, |(id, source)| {
+            parse_file::parse_document(&registry, *id, source, None, &InTurn)
+        })
+    };
+    for ((_, source), parsed) in own.into_iter().zip(parsed) {
         let name = source.path.rsplit('/').next().unwrap_or_default();
         let place = here.join(name).unwrap_or_default();
-        match parse_file::parse_document(&loader.registry, id, &source, loader.trees) {
+        match parsed {
             Ok(document) => {
                 if loader.charge_aliases(&source, &document) {
                     includes.add_file(&mut unit, place, document);

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::list_shorthand;
 use crate::config::codes;
 use crate::config::syntax::document::Document;
+use crate::config::syntax::jobs::JobRunner;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{kdl, yaml};
 use crate::model::diagnostic::Diagnostic;
@@ -20,11 +21,12 @@ pub(in crate::config) fn parse_document(
     id: SourceId,
     source: &Source,
     trees: Option<&ParseCache>,
+    jobs: &dyn JobRunner,
 ) -> Result<Document, Vec<Diagnostic>> {
     // `use shop …` names a block, as `vm web …` does.
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
     let parse = || match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
-        Some("yaml" | "yml") => yaml::parse(id, source),
+        Some("yaml" | "yml") => yaml::parse_with(jobs, id, source),
         Some("kdl") => kdl::parse(id, source, &is_kind),
         _ => Err(vec![
             Diagnostic::error(codes::FILE_TYPE, "a file is neither YAML nor KDL")

@@ -14,6 +14,7 @@ use super::source_loader::SourceUnits;
 use crate::config::diagnostics::variable_files::{self, VariableFileRedactor};
 use crate::config::syntax::budget;
 use crate::config::syntax::document::Document;
+use crate::config::syntax::jobs::InTurn;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::address::Name;
 use crate::model::budget::Budget;
@@ -59,7 +60,7 @@ pub(in crate::config) fn parse_files(
     let mut policies = Vec::new();
     for source in &request.policies {
         let id = sources.add(source.clone());
-        match parse_document(&registry, id, source, None) {
+        match parse_document(&registry, id, source, None, &InTurn) {
             Ok(document) => policies.push(document),
             Err(found) => problems.extend(found),
         }
@@ -70,7 +71,7 @@ pub(in crate::config) fn parse_files(
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
-        match parse_document(&registry, id, &source, None) {
+        match parse_document(&registry, id, &source, None, &InTurn) {
             Ok(document) => match budget::charge_repeated(&gathered.budget, &source, &document) {
                 Ok(()) => vars.push((Name::new(path), document)),
                 Err(problem) => problems.push(*problem),

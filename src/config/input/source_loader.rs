@@ -116,7 +116,8 @@ impl<'g> SourceUnitLoader<'g> {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                let document = parse_file::parse_document(&self.registry, id, &source, self.trees);
+                let document =
+                    parse_file::parse_document(&self.registry, id, &source, self.trees, self.files.jobs());
                 if document.as_ref().is_ok_and(|document| !self.charge_aliases(&source, document)) {
                     return None;
                 }

@@ -32,6 +32,7 @@ pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
 /// Remaining number of values that a file may have.
 #[derive(Debug)]
 pub(in crate::config) struct ValueBudget {
+    limit: usize,
     left: usize,
 }
 
@@ -39,7 +40,13 @@ impl ValueBudget {
     /// Returns the limit for a file of `bytes` bytes.
     pub(in crate::config) fn new(bytes: usize) -> Self {
         let most = bytes.saturating_add(MAX_REPEATED).min(MAX_NODES);
-        Self { left: bytes.saturating_mul(10).saturating_add(BASE_VALUES).min(most) }
+        let limit = bytes.saturating_mul(10).saturating_add(BASE_VALUES).min(most);
+        Self { limit, left: limit }
+    }
+
+    /// Returns the number of values that were subtracted.
+    pub(in crate::config) const fn spent(&self) -> usize {
+        self.limit - self.left
     }
 
     /// Subtracts `values`; returns false, and subtracts nothing, when the remainder does not suffice.

@@ -5,6 +5,7 @@
 pub(super) mod budget;
 pub mod decode;
 pub mod document;
+pub mod jobs;
 pub mod kdl;
 pub mod limits;
 pub mod parse_cache;

@@ -10,7 +10,7 @@ use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, 
 use crate::model::source::{Source, Span, shared_ends};
 
 /// Prefix for a block that is parsed alone, so that its depth is the same as in its file.
-const PARENT_LINE: &str = "_:\n";
+pub(super) const PARENT_LINE: &str = "_:\n";
 
 /// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide, or if the new
 /// file has errors; then the document is unchanged.
@@ -26,7 +26,7 @@ pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &
         return None;
     }
     let alone = Source::new("", format!("{PARENT_LINE}{written}"));
-    let mut block = read::parse(document.source, &alone).ok()?;
+    let mut block = read::parse_whole(document.source, &alone).ok()?;
     let [DocumentEntry { value: Node { value: NodeValue::Mapping(entries), span, .. }, .. }] =
         block.root.as_mut_slice()
     else {
@@ -102,7 +102,7 @@ fn key_line_start(text: &str, key: Span) -> Option<usize> {
 }
 
 /// Returns the number of spaces before an offset on its line; `None` if there is anything else.
-fn indent_before(text: &str, at: u32) -> Option<usize> {
+pub(super) fn indent_before(text: &str, at: u32) -> Option<usize> {
     let before = text.get(..at as usize)?;
     let spaces = before.len() - before.trim_end_matches(' ').len();
     let rest = &before[..before.len() - spaces];
@@ -110,7 +110,7 @@ fn indent_before(text: &str, at: u32) -> Option<usize> {
 }
 
 /// Returns whether the last value, at any depth, is missing; true for no entries.
-fn ends_empty(entries: &[DocumentEntry]) -> bool {
+pub(super) fn ends_empty(entries: &[DocumentEntry]) -> bool {
     entries.last().is_none_or(|last| match &last.value.value {
         NodeValue::Mapping(entries) => ends_empty(entries),
         NodeValue::Sequence(items) => items.last().is_none_or(|item| item.value == NodeValue::Null),

@@ -2,8 +2,8 @@
 //! diagnostics. It reads the events of a library parser in one pass.
 //!
 //! `read` builds the tree with an explicit stack (no recursion). `anchors` stores the nodes that aliases
-//! repeat, within a budget. `hints` turns parser errors into diagnostics with a correction, and `incremental`
-//! parses only the block that changed.
+//! repeat, within a budget. `hints` turns parser errors into diagnostics with a correction, `incremental`
+//! parses only the block that changed, and `parts` parses a large file in parts, which can be at the same time.
 
 mod anchors;
 mod hints;
@@ -11,7 +11,9 @@ mod incremental;
 pub(in crate::config) mod layout_tree;
 mod lines;
 mod messages;
+mod parts;
 mod read;
 
 pub(super) use incremental::reparse_yaml;
-pub use read::parse;
+pub use parts::parse;
+pub(in crate::config) use parts::parse_with;

@@ -22,7 +22,26 @@ use crate::model::source::{Source, SourceId, Span};
 /// # Errors
 /// All problems that do not follow from each other, ending with the first after which parsing cannot continue;
 /// likely mistakes have the correction.
-pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
+pub(super) fn parse_whole(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
+    parse_counted(id, source).map(|(document, _)| document)
+}
+
+/// What a document does not show of its file.
+pub(super) struct ParseFacts {
+    /// Number of values, as the file's budget counts them.
+    pub(super) values: usize,
+    /// Whether the file has an anchor.
+    pub(super) has_anchors: bool,
+}
+
+/// Parses a YAML file, and counts its values.
+///
+/// # Errors
+/// Those of `parse_whole`.
+pub(super) fn parse_counted(
+    id: SourceId,
+    source: &Source,
+) -> Result<(Document, ParseFacts), Vec<Diagnostic>> {
     let mut reader = YamlParser {
         id,
         text: &source.text,
@@ -41,6 +60,7 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
         }
     }
     let root = reader.root.take();
+    let facts = ParseFacts { values: reader.values.spent(), has_anchors: !reader.names.is_empty() };
     let mut problems = reader.problems;
     let root = match root.map(|node| (node.span, node.value)) {
         None | Some((_, NodeValue::Null)) => Vec::new(),
@@ -53,7 +73,7 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
         }
     };
     if problems.is_empty() {
-        Ok(Document { source: id, syntax: Syntax::Yaml, root })
+        Ok((Document { source: id, syntax: Syntax::Yaml, root }, facts))
     } else {
         Err(problems)
     }
