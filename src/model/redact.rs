@@ -74,6 +74,8 @@ pub struct Redactor {
     units: BTreeSet<SecretPattern>,
     /// The first bytes of each unit, for a fast search.
     heads: HashSet<[u8; MIN_SECRET_BYTES]>,
+    /// Length in bytes of the shortest unit; 0 without any.
+    shortest: usize,
 }
 
 impl fmt::Debug for Redactor {
@@ -99,6 +101,8 @@ impl Redactor {
             && !self.units.contains(bytes)
         {
             self.heads.insert(*head);
+            self.shortest =
+                if self.units.is_empty() { bytes.len() } else { self.shortest.min(bytes.len()) };
             self.units.insert(SecretPattern(Zeroizing::new(bytes.to_vec())));
         }
     }
@@ -107,7 +111,8 @@ impl Redactor {
     /// take too many comparisons is replaced as a whole.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.units.is_empty() || text.len() < MIN_SECRET_BYTES {
+        // No encoding is shorter than what it encodes.
+        if self.units.is_empty() || text.len() < self.shortest {
             return Cow::Borrowed(text);
         }
         let mut found = Vec::new();
