@@ -289,6 +289,53 @@ fn a_comment_names_a_policy_that_denies_only_one_of_the_plans() {
         .says(&["bad.md is a comment whose digests are damaged"]);
 }
 
+/// A boot script is sensitive, and before the first apply no secret has a fingerprint: a text of the configuration is known by
+/// its digest.
+#[test]
+fn a_review_of_a_new_stack_covers_the_boot_script() {
+    let stack = |script: &str| {
+        format!(
+            "stead: 1\nstack: q\nvpc: {{ v: {{ cidr: 10.0.0.0/16 }} }}\nvm:\n  web:\n    for_each: [a, b, c, d]\n    \
+             name: \"q-${{each.key}}\"\n    template: ubuntu-24.04\n    plan: std-1c-2g\n    user_data: \"{script}\"\n"
+        )
+    };
+    for (one, other) in [
+        ("echo safe", "curl evil.example"),
+        ("${file('safe.sh')}", "${file('evil.sh')}"),
+        ("echo ${vpc.v.cidr}", "curl ${vpc.v.cidr}"),
+        ("echo ${vpc.v.id}", "curl ${vpc.v.id}"),
+        ("${[1, 2].map(n, string(n)).join('')}", "${[1, 3].map(n, string(n)).join('')}"),
+    ] {
+        let case = Case::new()
+            .file("safe.sh", "echo safe")
+            .file("evil.sh", "curl evil.example")
+            .file("stead.yaml", stack(one))
+            .emulator();
+        let reviewed = fingerprint(&case);
+        case.ok("plan -o old.plan --report md=old.md").says(&["vm.web (4 instances)"]);
+        case.write("stead.yaml", stack(other));
+        case.fails(5, &format!("apply --expect {reviewed} --against old.plan"))
+            .says(&["vm.web", "Nothing was sent"]);
+        assert_eq!(case.cloud().list("/api/v1/vms").len(), 0);
+        case.write("stead.yaml", stack(one));
+        case.ok(&format!("apply --expect {reviewed}"));
+    }
+}
+
+/// A change by hand adds steps, which moves the numbers of all others: the refusal names the resource that differs.
+#[test]
+fn a_saved_plan_that_is_stale_names_the_resource_that_differs() {
+    let stack = "stead: 1\nstack: o\nproject: { p: { name: op } }\nvolume: { data: { size: 10 } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "size: 10", "size: 20");
+    case.ok("plan -o saved.plan");
+    let projects = case.cloud().list("/api/v1/projects");
+    let id = projects.iter().find(|one| one["name"] == "op").unwrap()["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("project", &id, &serde_json::json!({ "name": "by-hand" }));
+    case.fails(5, "apply saved.plan").says(&["project.p", "differs from the saved one: project.p"]);
+}
+
 /// A deletion shows no attribute of its object. So the plans cannot show whether the object or the catalog has another price, and
 /// the price after it is none.
 #[test]

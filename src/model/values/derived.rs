@@ -81,6 +81,15 @@ impl Derivation {
         })
     }
 
+    /// Returns the digest of a text that is written in the configuration, which whoever can compare digests can read there;
+    /// `None` for every other secret.
+    #[must_use]
+    pub fn literal_digest(secret: &Secret) -> Option<ExpressionDigest> {
+        let is_literal =
+            matches!(secret, Secret::Plain(_)) && secret.name().is_none() && secret.origin().is_none();
+        is_literal.then(|| Self::from_secret(secret).expression)
+    }
+
     /// Returns the derivation of a node from the derivations of its children; its inputs are those of all children.
     #[must_use]
     pub fn node(tag: &str, texts: &[&str], parts: impl IntoIterator<Item = Self>) -> Self {

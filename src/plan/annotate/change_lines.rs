@@ -11,6 +11,7 @@ use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::{Effect, Kind, Type};
 use crate::model::source::{SourceLocation, Span};
+use crate::model::values::derived::Derivation;
 use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::display_value;
@@ -311,7 +312,8 @@ fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
     }
 }
 
-/// Returns the names of the secrets in some values, if the planned one has a secret without a fingerprint.
+/// Returns the names of the secrets in some values, if the planned one has a secret without a fingerprint; of a text of the
+/// configuration, the digest.
 fn secret_names(after: &Value, each: impl FnOnce(&mut dyn FnMut(&Value))) -> Vec<Name> {
     let mut names = Vec::new();
     if after.lacks_fingerprint() {
@@ -324,9 +326,12 @@ fn push_secret_names(value: &Value, into: &mut Vec<Name>) {
     match value {
         Value::Secret(secret) => {
             let names = secret.source_names();
-            // What has no name is equal to nothing else.
             into.extend(if names.is_empty() {
-                vec![Name::default()]
+                // What has neither a name nor a text is equal to nothing else.
+                vec![
+                    Derivation::literal_digest(secret)
+                        .map_or_else(Name::default, |digest| format!("literal {digest}").into()),
+                ]
             } else {
                 names.into_iter().cloned().collect()
             });

@@ -8,7 +8,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::RefreshRequest;
-use crate::model::values::secret::FingerprintKey;
+use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::Value;
 use crate::plan::artifact::binding::{
     DEFAULT_LIFETIME, NewLedgerKey, PlanBinding, SavedPlanOptions, ledger_digest, secrets_digest,
@@ -172,8 +172,14 @@ fn a_saved_plan_expires_and_requires_the_same_version() {
 
 #[test]
 fn without_a_ledger_the_key_of_the_plan_file_binds_objects_and_secrets() {
+    let named = |world: &mut World, text: &str| {
+        world.secret("vm.web", "user_data", text);
+        let secret = Value::Secret(Secret::new(text).named_after("boot"));
+        let setting = world.block("vm.web").attributes.get_mut("user_data").unwrap();
+        setting.expression = Expression::Value(secret);
+    };
     let mut world = shop();
-    world.secret("vm.web", "user_data", "canary-7");
+    named(&mut world, "canary-7");
     world.ledger = world.ledger.clone().for_plans();
     world.stranger("volume", "old", json!({"name": "media", "size": 100, "status": "available"}));
     world.options.adopt.insert(Address::new("volume", "media"), "old".into());
@@ -189,7 +195,7 @@ fn without_a_ledger_the_key_of_the_plan_file_binds_objects_and_secrets() {
     assert_eq!(saved.check_secrets(Some(&values(&world))), Ok(()));
     assert_eq!(saved.check_secrets(None), Err(StalePlan::SecretChanged));
     let before = world.plan();
-    world.secret("vm.web", "user_data", "canary-8");
+    named(&mut world, "canary-8");
     assert_eq!(world.plan().fingerprint, before.fingerprint, "nothing else tells them apart");
     assert_eq!(saved.check_secrets(Some(&values(&world))), Err(StalePlan::SecretChanged));
     let stale = |world: &World| check(world, &saved).unwrap_err().to_string();
