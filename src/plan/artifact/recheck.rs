@@ -5,6 +5,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::difference::{PlanSide, compare_plans};
 use super::fingerprint::decided_rank;
 use super::saved_plan::StalePlan;
 use crate::model::address::Name;
@@ -29,19 +30,27 @@ pub fn check_recomputed(saved: &Plan, computed: &Plan) -> Result<(), StalePlan> 
 }
 
 fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, StalePlan> {
-    let incomparable = |error: serde_json::Error| StalePlan::Incomparable { why: error.to_string() };
+    let incomparable = |error| incomparable(&error);
     let computed = json_digest("stead compared plan", computed).map_err(incomparable)?;
     Ok(json_digest("stead compared plan", saved).map_err(incomparable)? == computed)
 }
 
-/// Names the first part in which two plans differ: an address where a step or a change differs, otherwise a
-/// description of the part.
+fn incomparable(error: &serde_json::Error) -> StalePlan {
+    StalePlan::Incomparable { why: error.to_string() }
+}
+
+/// Names the first part in which two plans differ: the first address that they decide differently, with a count of the others,
+/// or at which a change differs; otherwise a description of the part.
 fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePlan> {
-    for number in 0..saved.steps.len().max(computed.steps.len()) {
-        let (one, other) = (saved.steps.get(number), computed.steps.get(number));
-        if !is_same(&one, &other)? {
-            return Ok(one.or(other).map(|step| step.address.to_string()).unwrap_or_default());
-        }
+    // By address: one change more moves the steps of all others.
+    let side = |plan| PlanSide { plan, ledger: "", stead_version: "" };
+    let decided = compare_plans(side(saved), side(computed)).map_err(|error| incomparable(&error))?;
+    if let Some((first, others)) = decided.resources.split_first() {
+        return Ok(match others.len() {
+            0 => first.address.to_string(),
+            1 => format!("{} and 1 other resource", first.address),
+            count => format!("{} and {count} other resources", first.address),
+        });
     }
     for number in 0..saved.changes.len().max(computed.changes.len()) {
         let (one, other) = (saved.changes.get(number), computed.changes.get(number));
