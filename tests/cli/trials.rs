@@ -51,6 +51,23 @@ test:
     assert!(!case.path(".stead").exists(), "nothing is left on the disk");
 }
 
+/// What was applied before was applied at another time and by other people: policies judge the change that is tested.
+#[test]
+fn the_initial_state_is_not_judged_by_policies() {
+    let stack = "stead: 1\nstack: f\nproject: { p: { name: fp } }\npolicy:\n  frozen: { deny: \"${now < '2027-01-01T00:00:00Z'}\", message: Frozen. }\n  own: { deny: \"${actor != 'good@x'}\", message: Not yours. }\n";
+    let tests = "\
+test:
+  later:
+    given: { now: \"2027-02-01\", actor: \"good@x\", applied: true }
+    plan: { count: { create: 0 }, policy: { frozen: pass, own: pass } }
+  frozen:
+    given: { now: \"2026-12-24\", actor: \"good@x\" }
+    plan: { policy: { frozen: deny } }
+";
+    let case = Case::new().file("stead.yaml", stack).file("a.test.yaml", tests);
+    case.ok("test").says(&["2 tests: 2 passed"]);
+}
+
 #[test]
 fn a_failed_test_reports_its_location_and_its_difference() {
     let case = case(

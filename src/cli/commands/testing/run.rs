@@ -38,6 +38,7 @@ use crate::model::diagnostic::blocker_code::HOLDS_DATA;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::{PlanInputs, PlanningOptions, PolicyContext};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
@@ -95,7 +96,6 @@ pub(in crate::cli) fn run(
         if let Some(before) = &before {
             stage.apply_given(before).await?;
         }
-        // The initial state is that of another time: a freeze must not prevent it.
         let given = &test.given;
         stage.policy = PolicyContext {
             time: given.now,
@@ -187,13 +187,15 @@ impl TestFixture {
         })
     }
 
-    /// Applies the initial state of the test; a blocker or an error of that apply is an error of the test.
+    /// Applies the initial state of the test; a blocker or an error of that apply is an error of the test. Policies do not judge
+    /// it: it is the state of another time and of other people.
     async fn apply_given(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let planned = self.make_plan(project).await?;
         let wrong = |why: String| {
             CliFailure::new(Exit::Failed, format!("the test's initial state cannot be applied: {why}"))
         };
-        if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
+        let prevents = |block: &&Blocker| !block.only_freezes() && !block.is_ruling();
+        if let Some(block) = planned.plan.blocks.iter().find(prevents) {
             return Err(wrong(block.text.clone()));
         }
         match assertions::failure_messages(&self.apply_plan(project, &planned).await).first() {
