@@ -156,6 +156,38 @@ fn a_key_that_expires_too_early_is_refused() {
     assert!(!valid.all().contains("expires at"), "{}", valid.all());
 }
 
+/// A key's rights in a project that does not exist yet cannot be shown: the note names the step, and no way to show them.
+#[test]
+fn an_unknown_right_in_a_new_project_names_its_step() {
+    let stack = "stead: 1\nstack: tz\nproject:\n  p: { name: tzp, members: { m: { api_key: $api_key.k, role: viewer } } }\napi_key:\n  k: { name: tzk, role: viewer, expires_at: \"2027-06-01T00:00:00Z\", deliver_secret: { file: ./k } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let plan = run_with(&case, &key(&case, "developer", None), "plan");
+    plan.says(&[
+        "does not show whether the API key has the right `members:write` in the project",
+        "project.p, which is needed to create project.p.members.m",
+    ]);
+    assert!(!plan.all().contains("may list keys and roles"), "{}", plan.all());
+}
+
+/// The service decides when a key expires, and its clock is not that of the machine.
+#[test]
+fn the_expiry_of_a_key_is_compared_with_the_clock_of_the_service() {
+    let database = "stead: 1\nstack: data\ndatabase:\n  main: { plan: pg-1c-2g }\n";
+    let case = Case::new().file("stead.yaml", database).emulator_with(&["--speed", "1"]);
+    case.cloud().control("POST", "/_emulator/clock", &serde_json::json!({ "advance_seconds": 86_400 }));
+    let at = |seconds: i64| {
+        (jiff::Timestamp::now() + jiff::SignedDuration::from_secs(86_400 + seconds)).to_string()
+    };
+    let expiring = key(&case, "owner", Some(&at(30)));
+    run_with(&case, &expiring, "plan").says(&["the API key expires at", "before the estimated time"]);
+    let last = case.cloud().last();
+    let refused = run_with(&case, &expiring, "apply --yes");
+    assert_eq!(refused.code, 7, "{}", refused.all());
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    let valid = run_with(&case, &key(&case, "owner", Some(&at(7_200))), "plan");
+    assert!(!valid.all().contains("expires at"), "{}", valid.all());
+}
+
 #[test]
 fn all_units_are_compared_before_the_first_request_of_any() {
     let case = Case::new().emulator();

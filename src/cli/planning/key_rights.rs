@@ -45,7 +45,9 @@ pub(in crate::cli) async fn add_key_notes(
     }
     let seconds = wait.saturating_add(plan.critical_path.seconds);
     let key = connection.key_access().await?;
-    let review = KeyReview::new(plan, ledger, &key, (connection.client.clock().now(), seconds));
+    // The service decides when the key expires, by its own clock.
+    let now = connection.client.service_time().unwrap_or_else(|| connection.client.clock().now());
+    let review = KeyReview::new(plan, ledger, &key, (now, seconds));
     let notes = review.notes(plan);
     plan.notes.extend(notes);
     Some(review)
@@ -68,7 +70,8 @@ pub(in crate::cli) async fn mark_not_readable(
     gone_objects(plan).next()?;
     let key = connection.key_access().await?;
     let rights = review_unseen(plan, ledger, REGISTRY, &key);
-    plan.notes.extend(unknown_text(&rights).map(|text| PlanNote {
+    let unknown = unknown_text(plan, &rights);
+    plan.notes.extend(unknown.map(|text| PlanNote {
         code: NoteCode::UnknownRight,
         text,
         help: "an object that the key may not read is shown as gone; a key that may list keys and roles shows its rights"
@@ -129,10 +132,8 @@ impl KeyReview {
                 "an apply with this key is refused before its first request; apply with a key that is valid for longer",
             )
         });
-        let unknown = unknown_text(&self.rights).map(|text| {
-            let help = "the apply tries it, and the service decides; a key that may list keys and roles shows its rights";
-            note(NoteCode::UnknownRight, text, help)
-        });
+        let unknown = unknown_text(plan, &self.rights)
+            .map(|text| note(NoteCode::UnknownRight, text, unknown_help(plan, &self.rights)));
         missing.chain(expiry).chain(unknown).collect()
     }
 
@@ -152,17 +153,26 @@ impl KeyReview {
 }
 
 /// Returns what is not known about the rights that a plan needs; `None` if all of it is known.
-fn unknown_text(review: &RightsReview) -> Option<String> {
-    let rights: BTreeSet<&str> =
-        review.unknown.iter().map(|needing| needing.needed.right.as_str()).collect();
-    if rights.is_empty() {
-        return None;
+fn unknown_text(plan: &Plan, review: &RightsReview) -> Option<String> {
+    let needs: Vec<String> = review.unknown.iter().map(|needing| describe_need(plan, needing)).collect();
+    (!needs.is_empty()).then(|| {
+        let named = phrases::join_words(needs.iter(), MAX_NAMED_STEPS);
+        format!("the service does not show whether the API key has {named}")
+    })
+}
+
+/// Returns how the rights that are not known can be shown: a project that the plan creates has no members yet, so that no key
+/// shows its rights there.
+fn unknown_help(plan: &Plan, review: &RightsReview) -> &'static str {
+    let is_new = |needing: &NeedingSteps| {
+        let project = needing.needed.project.as_ref();
+        project.is_some_and(|project| plan.steps.iter().any(|step| step.address.as_str() == project))
+    };
+    if review.unknown.iter().all(is_new) {
+        "the apply tries it, and the service decides"
+    } else {
+        "the apply tries it, and the service decides; a key that may list keys and roles shows its rights"
     }
-    let names: Vec<String> = rights.iter().map(|right| format!("`{right}`")).collect();
-    Some(format!(
-        "the service does not show whether the API key has {}",
-        phrases::join_words(names.iter(), MAX_NAMED_STEPS)
-    ))
 }
 
 /// Describes a right and the steps that need it: `` `compute:write` in project p, which creating vm.web needs ``.
