@@ -13,9 +13,12 @@ use crate::model::address::{Address, Name};
 use crate::model::crypto::hex::encode_hex;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
-use crate::plan::model::change::{Action, AttributeChange, Cause, Change, PolicyStatus};
+use crate::plan::model::change::{Action, AttributeChange, Cause, Change, ChangeEffect, PolicyStatus};
 use crate::report::text::named_ids::value_with_addresses;
 use crate::report::text::phrases;
+
+/// Number of characters of an object's id in the name of its final snapshot.
+const ID_MARK_CHARS: usize = 8;
 
 /// What must be equal as it is in two changes of one group, and which of its texts there are.
 #[derive(PartialEq, Eq, Hash)]
@@ -86,7 +89,7 @@ pub(super) fn shown_change_item<'p>(
     let mut texts: Vec<Name> = Vec::with_capacity(change.effects.len() + 2 * change.attributes.len());
     texts.extend(change.reason.as_deref().map(Name::new));
     texts.extend(change.was.as_ref().map(|was| Name::new(phrases::describe_previous_address(was))));
-    texts.extend(change.effects.iter().map(|effect| Name::new(&effect.text)));
+    texts.extend(change.effects.iter().map(|effect| Name::new(effect_text(change, effect))));
     for one in &change.attributes {
         let value = |value| value_text(&value_with_addresses(value, &one.names));
         texts.extend(set_values(one).into_iter().flatten().map(value));
@@ -99,6 +102,16 @@ pub(super) fn shown_change_item<'p>(
         exact: format_smolstr!("{number}"),
         texts,
         is_instance: segments.next() == Some(change.kind.as_str()),
+    }
+}
+
+/// Returns the text of an effect, with `{id}` in place of the beginning of the object's id: the name of a final snapshot ends
+/// with it.
+pub(super) fn effect_text<'c>(change: &Change, effect: &'c ChangeEffect) -> Cow<'c, str> {
+    let id = change.id.as_deref().unwrap_or_default();
+    match id.get(..ID_MARK_CHARS).filter(|mark| effect.text.contains(mark)) {
+        Some(mark) => Cow::Owned(effect.text.replace(mark, "{id}")),
+        None => Cow::Borrowed(&effect.text),
     }
 }
 

@@ -9,7 +9,7 @@ use std::slice::Iter;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use rust_decimal::Decimal;
 
-use super::change_items::{ShapeNumbers, change_item, has_texts, shown_change_item};
+use super::change_items::{ShapeNumbers, change_item, effect_text, has_texts, shown_change_item};
 use super::key_groups::{
     GroupItem, KEY, KeyGroup, KeyMask, KeyPosition, group_address, group_items, replace_key, replace_some,
     split_at,
@@ -220,6 +220,9 @@ fn change_group<'p>(group: &KeyGroup, members: Vec<&'p Change>) -> ChangeGroup<'
     let (_, key, _) = split_at(address, group.position);
     let mut shown = replace_in_change(first, key, &group.replaced);
     shown.cost = sum_costs(members.iter().map(|change| &change.cost));
+    // The price in an effect is that of one member, and beside it stands the sum.
+    let priced = shown.effects.iter_mut().filter(|effect| effect.text.ends_with(" a month"));
+    priced.for_each(|effect| effect.text.push_str(" each"));
     shown.seconds = members.iter().map(|change| change.seconds).max().unwrap_or(0);
     let affected: BTreeSet<&Address> = members.iter().flat_map(|change| &change.hits).collect();
     shown.hits = affected.into_iter().cloned().collect();
@@ -266,7 +269,7 @@ fn replace_in_change(change: &Change, key: &str, replaced: &[KeyMask]) -> Change
         was.address = unchecked_address(&replace_key(was.address.as_str(), key));
     }
     for effect in &mut shown.effects {
-        effect.text = text(&effect.text, next());
+        effect.text = text(&effect_text(change, effect), next());
     }
     for one in &mut shown.attributes {
         let [before, after, last_applied, set_by, _secrets] =

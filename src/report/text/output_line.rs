@@ -87,6 +87,9 @@ fn describe_notes(output: &PlannedOutput, most: usize) -> String {
             let names = phrases::join_words(output.because.iter().map(Address::as_str), most);
             notes.push(format!("because {names} {verb}"));
         }
+        Some(OutputCause::Outside) if output.after.as_ref().is_some_and(Value::is_secret) => {
+            notes.push("it has another secret value".to_owned());
+        }
         Some(OutputCause::Outside) => notes.push("what it reads changed outside of this stack".to_owned()),
         Some(OutputCause::Config | OutputCause::Upstream) | None => {}
     }
