@@ -261,7 +261,7 @@ fn assemble_plan(
         corrections.extend(ledger_updates(joined, subject, &decision));
         let cost = bill.add(subject, &decision, due.of_steps(subject, &decision, &steps, &ordered.steps));
         if joined.inputs.options.destroy && decision.removes() {
-            linked.objects_at(subject).for_each(|object| bill.add_outliving(object));
+            linked.objects_at(subject).into_iter().for_each(|object| bill.add_outliving(object));
         }
         if is_held(joined, &decision, &steps) {
             continue;

@@ -146,7 +146,9 @@ pub fn widen_for_deletions(
     options: &PlanningOptions,
     plan: &Plan,
 ) -> Option<PlanningOptions> {
-    let deletes = |change: &&Change| matches!(change.action, Action::Replace | Action::Delete);
+    let deletes = |change: &&Change| {
+        matches!(change.action, Action::Replace | Action::Delete) || plan.deletes_older_object(change)
+    };
     let kinds = plan.changes.iter().filter(deletes).map(|change| change.kind.clone());
     let deleted_kinds: BTreeSet<Name> = kinds.collect();
     let expected = kinds_to_remove(stack, ledger, options);

@@ -166,7 +166,7 @@ fn exit_codes_match_the_readme() {
     let table = [
         (&case, 2, "plan --cloud local --exit-code"),
         (&case, 4, "apply --cloud local --yes=create"),
-        (&case, 4, "do reboot vm.web --cloud local"),
+        (&case, 64, "do reboot vm.web --cloud local"),
         (&case, 64, "apply --cloud local --no-input"),
         (&case, 5, &format!("apply --cloud local --expect {}", "0".repeat(64))),
         (&case, 5, &format!("apply --cloud local --expect {} --yes", "0".repeat(64))),

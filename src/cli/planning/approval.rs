@@ -24,15 +24,16 @@ use crate::workspace::combined::has_work;
 /// approval lacks; empty if it covers all.
 ///
 /// Adopting counts as creating, and as updating, too, if it changes the object; moving, which touches the ledger only, as
-/// updating. Reading needs no approval.
+/// updating. What deletes the older object of an earlier replacement is a deletion, too. Reading needs no approval.
 pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<(&'a Change, ChangeKind)> {
     let AutoApproval::Only(kinds) = consent else { return Vec::new() };
-    let lacking = |change| change_kinds(change).into_iter().flatten().find(|kind| !kinds.contains(kind));
+    let lacking =
+        |change| change_kinds(plan, change).into_iter().flatten().find(|kind| !kinds.contains(kind));
     plan.changes.iter().filter_map(|change| Some((change, lacking(change)?))).collect()
 }
 
 /// Returns the kinds of change of a change; none for a read, which changes nothing.
-fn change_kinds(change: &Change) -> [Option<ChangeKind>; 2] {
+fn change_kinds(plan: &Plan, change: &Change) -> [Option<ChangeKind>; 3] {
     let adapts = change.action == Action::Adopt && !change.attributes.is_empty();
     let kind = match change.action {
         Action::Create | Action::Adopt => Some(ChangeKind::Create),
@@ -42,7 +43,8 @@ fn change_kinds(change: &Change) -> [Option<ChangeKind>; 2] {
         Action::Delete => Some(ChangeKind::Delete),
         Action::Read => None,
     };
-    [kind, adapts.then_some(ChangeKind::Update)]
+    let deletes = plan.deletes_older_object(change);
+    [kind, adapts.then_some(ChangeKind::Update), deletes.then_some(ChangeKind::Delete)]
 }
 
 /// Policies that the command line overrides, and the reason, which the ledger records.

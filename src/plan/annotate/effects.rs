@@ -39,7 +39,9 @@ impl<'a> LinkedObjects<'a> {
     /// the run owns is left out: its own plan shows what becomes of it.
     pub fn new(joined: &JoinedState<'a>, decisions: &[Decision<'_>]) -> Self {
         let mut by_id: HashMap<&'a str, Vec<LinkedObject<'a>>> = HashMap::new();
-        if !decisions.iter().any(Decision::removes) {
+        let has_older =
+            |subject: &ResourceState<'_>| subject.entry.is_some_and(|entry| !entry.deposed.is_empty());
+        if !decisions.iter().any(Decision::removes) && !joined.subjects.iter().any(has_older) {
             return Self { by_id };
         }
         let prices = ObjectPrices::new(joined.inputs.catalog);
@@ -75,15 +77,35 @@ impl<'a> LinkedObjects<'a> {
         Self { by_id }
     }
 
-    fn links_to(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &LinkedObject<'a>> {
-        let found = subject.object().and_then(|object| self.by_id.get(object.id.as_str()));
+    fn links_to<'s>(
+        &'s self,
+        subject: &'s ResourceState<'_>,
+    ) -> impl Iterator<Item = &'s LinkedObject<'a>> {
+        self.links_to_ids(subject, subject.object().map(|object| object.id.as_str()))
+    }
+
+    /// Returns the links to the objects that earlier replacements of a resource did not delete.
+    fn links_to_older<'s>(
+        &'s self,
+        subject: &'s ResourceState<'_>,
+    ) -> impl Iterator<Item = &'s LinkedObject<'a>> {
+        let older = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        self.links_to_ids(subject, older.map(|owned| owned.id.as_str()))
+    }
+
+    fn links_to_ids<'s>(
+        &'s self,
+        subject: &ResourceState<'_>,
+        ids: impl IntoIterator<Item = &'s str>,
+    ) -> impl Iterator<Item = &'s LinkedObject<'a>> {
         let kind = subject.kind.name;
-        found.into_iter().flatten().filter(move |linked| linked.of == kind)
+        let found = ids.into_iter().filter_map(|id| self.by_id.get(id)).flatten();
+        found.filter(move |linked| linked.of == kind)
     }
 
     /// Returns the objects that are linked to a resource's object, and that no unit of the run owns.
-    pub fn objects_at(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &'a Object> {
-        self.links_to(subject).map(|linked| linked.object)
+    pub fn objects_at(&self, subject: &ResourceState<'_>) -> Vec<&'a Object> {
+        self.links_to(subject).map(|linked| linked.object).collect()
     }
 }
 
@@ -130,6 +152,9 @@ pub(in crate::plan) fn change_effects(
     }
     if left_over && !final_snapshot::is_copied(joined, subject) {
         found.extend(kind.on_delete.iter().map(|effect| (*effect, with_the_old(*effect))));
+    }
+    if left_over {
+        found.extend(linked.links_to_older(subject).map(|other| (Effect::LeftBehind, other.text.clone())));
     }
     if decision.removes() {
         found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.text.clone())));

@@ -8,7 +8,7 @@ use crate::model::address::Name;
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
 use crate::plan::decision::Decision;
-use crate::plan::join::joined_state::{JoinedState, referenced_keys};
+use crate::plan::join::joined_state::{JoinedState, ResourceState, referenced_keys};
 
 /// The deposed objects of a plan.
 #[derive(Default)]
@@ -77,6 +77,12 @@ impl<'a> DeposedObjects<'a> {
     pub fn is_used(&self, leftover: &DeposedObject<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }
+}
+
+/// Returns whether an object of a resource that a replacement was to delete is still live.
+pub(in crate::plan) fn has_older_object(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
+    let mut older = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+    older.any(|owned| joined.inputs.snapshot.objects.contains_key(&owned.key(subject.kind.name)))
 }
 
 /// Returns the objects that a stack's objects, deposed ones included, refer to or are in.

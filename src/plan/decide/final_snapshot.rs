@@ -64,12 +64,19 @@ fn copy_name(subject: &ResourceState<'_>, object: &OwnedObject) -> String {
     format!("{own}{INFIX}{}", object_mark(object))
 }
 
-/// Returns whether an earlier apply made the copy of an object already.
+/// Returns whether an earlier apply made the copy of an object already: also one that was interrupted, if the copy is ready.
 fn is_made(joined: &JoinedState<'_>, address: &Address) -> bool {
     let subject = joined.index.get(address).map(|n| &joined.subjects[*n]);
     subject.is_some_and(|made| {
         let finished = made.entry.is_some_and(|entry| !entry.unfinished);
-        finished && matches!(made.live, LiveState::Present(_))
+        matches!(made.live, LiveState::Present(object) if finished || is_ready(made.kind, object))
+    })
+}
+
+/// Returns whether an object has the status of one that is ready; true for a kind without one.
+pub(in crate::plan) fn is_ready(kind: &Kind, object: &Object) -> bool {
+    kind.api.ready.is_none_or(|ready| {
+        object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
     })
 }
 

@@ -13,7 +13,7 @@ pub use super::drift::{Drift, DriftClass, IgnoreDriftMatch};
 use super::due::{DueAmount, DueTotal};
 use super::output::PlannedOutput;
 use super::plan_base::PlanBase;
-use super::step::{CriticalPath, LedgerUpdate, Step};
+use super::step::{CriticalPath, LedgerUpdate, Operation, Step};
 use super::undecided::UndecidedPolicy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::policy::PolicyLevel;
@@ -212,6 +212,14 @@ impl Plan {
         self.planned_outputs.iter().filter(|output| output.cause.is_some())
     }
 
+    /// Returns whether a change deletes, besides what its action says, an object that an earlier replacement did not delete.
+    #[must_use]
+    pub fn deletes_older_object(&self, change: &Change) -> bool {
+        let deletes = |step: &Step| matches!(step.operation, Operation::Delete { deposed: true, .. });
+        let mut steps = change.steps.iter().filter_map(|number| self.steps.get(*number));
+        !matches!(change.action, Action::Replace | Action::Delete) && steps.any(deletes)
+    }
+
     /// Returns whether an apply changes a resource or an output.
     #[must_use]
     pub fn has_changes(&self) -> bool {
@@ -407,8 +415,8 @@ pub struct AttributeChange {
     /// The last applied value, where it differs from both; otherwise `None`.
     pub last_applied: Option<Box<Value>>,
     /// Names of the variables and outputs whose secrets the planned value contains, in its order, if one of them has no
-    /// fingerprint; empty otherwise, and an empty name for a secret without one. It tells values from each other before the
-    /// ledger has a key.
+    /// fingerprint; empty otherwise. For a text that is written in the configuration, its digest, and an empty name for a
+    /// secret that nothing identifies. It tells values from each other before the ledger has a key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<Name>,
     /// The resources of this stack whose ids the values contain, by id; `None` if they contain none. For display only.

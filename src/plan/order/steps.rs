@@ -355,6 +355,12 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         for next in [own.update, own.delete, own.create] {
             self.add_dependency(own.release, next);
         }
+        // Until the new object of an interrupted replacement is ready, the older one is in use.
+        if self.joined.subjects[n].entry.is_some_and(|entry| entry.unfinished) {
+            for deposed in own.deposed.iter().filter(|deposed| !deposed.early) {
+                self.add_dependency(own.update, Some(deposed.node));
+            }
+        }
         match self.decisions[n].act {
             DecisionKind::Replace { create_first: true } => self.add_dependency(own.create, own.delete),
             DecisionKind::Replace { create_first: false } => self.add_dependency(own.delete, own.create),

@@ -1,6 +1,6 @@
 //! `ActionCounts`: number of changes in a plan by action. Every report counts with it, so that they agree.
 
-use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::change::{Action, Change, Plan};
 
 /// All actions, the dangerous ones first.
 const ALL: [Action; 8] = [
@@ -22,11 +22,14 @@ pub const RARE: [Action; 3] = [Action::Adopt, Action::Move, Action::Forget];
 pub struct ActionCounts([usize; ALL.len()]);
 
 impl ActionCounts {
-    /// Returns the counts of a plan's changes.
+    /// Returns the counts of a plan's changes. One that also deletes the older object of an earlier replacement is a deletion,
+    /// too.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
-        let of = |action| plan.changes.iter().filter(|change| change.action == action).count();
-        Self(ALL.map(of))
+        let counts = |action, change: &Change| {
+            change.action == action || action == Action::Delete && plan.deletes_older_object(change)
+        };
+        Self(ALL.map(|action| plan.changes.iter().filter(|change| counts(action, change)).count()))
     }
 
     /// Returns the number of changes with an action; 0 if there are none.

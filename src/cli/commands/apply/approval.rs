@@ -102,6 +102,9 @@ pub(super) fn check_covered(
     let Some((first, kind)) = outside.first() else { return Ok(()) };
     let what = match (first.action, kind) {
         (Action::Adopt, ChangeKind::Update) => "what the adoption changes in",
+        (_, ChangeKind::Delete) if plan.deletes_older_object(first) => {
+            "the deletion of the older object of"
+        }
         (action, _) => &format!("the {} of", phrases::action_keyword(action)),
     };
     let of_unit = unit.map(|unit| format!(" of {unit}")).unwrap_or_default();

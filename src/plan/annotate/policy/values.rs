@@ -15,7 +15,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::{AttributeDiffer, display_value};
 use crate::plan::diff::planned_values::planned_value;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
-use crate::plan::model::change::{Change, ChangeCost, Plan};
+use crate::plan::model::change::{Action, Change, ChangeCost, Plan};
 use crate::plan::model::compare::fingerprint_secrets;
 
 /// The facts of the moment and of the environment.
@@ -251,7 +251,7 @@ pub(in crate::plan) fn plan_facts(
             "monthly_delta" => Value::Decimal(cost.monthly_after - cost.monthly_before),
             "unchanged" => count_value(plan.unchanged),
             "unpriced" => count_value(cost.unpriced),
-            action => count_value(plan.changes.iter().filter(|one| action_of(one) == action).count()),
+            action => count_value(plan.changes.iter().filter(|one| has_action(plan, one, action)).count()),
         };
         seen.insert(Name::new_static(name), value);
     }
@@ -286,7 +286,7 @@ fn change_facts(change: &Change, named: &NamedFacts, of_change: &BTreeMap<&str, 
 /// Returns how many changes there are by kind and action; each kind and action has an entry.
 fn counts_by_kind(plan: &Plan, kinds: &[&'static str]) -> Value {
     let count = |kind: &str, action: &str| {
-        let is_one = |change: &&Change| change.kind == kind && action_of(change) == action;
+        let is_one = |change: &&Change| change.kind == kind && has_action(plan, change, action);
         count_value(plan.changes.iter().filter(is_one).count())
     };
     let of_kind = |kind: &str| {
@@ -294,6 +294,11 @@ fn counts_by_kind(plan: &Plan, kinds: &[&'static str]) -> Value {
         Value::Map(actions.into())
     };
     Value::Map(kinds.iter().map(|kind| (Name::new_static(kind), of_kind(kind))).collect())
+}
+
+/// Returns whether a change counts as one of an action: one that also deletes an older object is a deletion, too.
+fn has_action(plan: &Plan, change: &Change, action: &str) -> bool {
+    action_of(change) == action || action == Action::Delete.as_str() && plan.deletes_older_object(change)
 }
 
 fn action_of(change: &Change) -> Name {

@@ -13,6 +13,7 @@ use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{ReplaceOrder, Type, UpdateStrategy};
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
+use crate::plan::decide::deposed::has_older_object;
 use crate::plan::decide::{adoption, reactivation};
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::diff::drift;
@@ -35,6 +36,9 @@ pub(in crate::plan) fn check<'a>(
             data::would_be_lost(joined, decisions, (subject, decision), blocks);
             holds_data(joined, subject, decision, blocks);
         }
+        if deletes_object_in_use(joined, subject, decision) {
+            block_protected(joined, subject, decision, blocks);
+        }
     }
     home::check(joined, decisions, blocks);
     block_held_objects(joined, decisions, blocks);
@@ -53,6 +57,20 @@ pub(in crate::plan) fn check<'a>(
             "Use the version of stead that made it.".into(),
         );
     }
+}
+
+/// Returns whether a change that completes a replacement deletes the older object: until the new one is ready, the older one
+/// is the one that the protection is for.
+fn deletes_object_in_use(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+) -> bool {
+    let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+    unfinished
+        && !decision.removes()
+        && decision.act != DecisionKind::Frozen
+        && has_older_object(joined, subject)
 }
 
 fn block_protected(

@@ -1,14 +1,13 @@
 //! Approval to lose data: an object that contains data and that no block declares any more is deleted only with
 //! an approval for this very object. In: its decision; out: the blocker, with what is lost and what survives.
 
-use jiff::Timestamp;
-
 use crate::config::stack::declarations::RemovedAction;
 use crate::model::diagnostic::blocker_code;
 use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
+use crate::plan::decide::deposed::has_older_object;
 use crate::plan::decide::{byproducts, final_snapshot};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -63,8 +62,10 @@ pub(super) fn would_be_lost(
     if options.is_rehearsal || decision.act != DecisionKind::Delete || !kind_holds_data(subject.kind) {
         return;
     }
+    // An object that no apply has seen ready has no data. The older one, which it is to replace, has.
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    if unfinished || consents_to_loss(joined, subject) || final_snapshot::is_copied(joined, subject) {
+    let is_empty = unfinished && !has_older_object(joined, subject);
+    if is_empty || consents_to_loss(joined, subject) || final_snapshot::is_copied(joined, subject) {
         return;
     }
     let address = subject.address;
@@ -103,8 +104,7 @@ fn describe_surviving_copies(
         let kind = joined.inputs.registry.kind(&object.kind);
         kind.is_some_and(|kind| {
             let names = kind.copy_of.iter().any(|name| object.attributes.get(*name) == id.as_ref());
-            let status = kind.api.ready.and_then(|ready| Some((ready, object.status(ready.attribute)?)));
-            names && status.is_some_and(|(ready, status)| ready.wanted.contains(&status))
+            names && kind.api.ready.is_some() && final_snapshot::is_ready(kind, object)
         })
     };
     let mut copies: Vec<&Object> =
@@ -113,11 +113,8 @@ fn describe_surviving_copies(
     if copies.is_empty() {
         return None;
     }
-    let named: Vec<String> = copies
-        .iter()
-        .take(MAX_LISTED_SNAPSHOTS)
-        .map(|copy| describe_dated_copy(copy, joined.inputs.service_time()))
-        .collect();
+    let named: Vec<String> =
+        copies.iter().take(MAX_LISTED_SNAPSHOTS).map(|copy| describe_dated_copy(joined, copy)).collect();
     let more = match copies.len().saturating_sub(MAX_LISTED_SNAPSHOTS) {
         0 => String::new(),
         count => format!(" and {count} older"),
@@ -125,9 +122,13 @@ fn describe_surviving_copies(
     Some(format!("Remaining copies: {}{more}.", named.join(", ")))
 }
 
-fn describe_dated_copy(copy: &Object, now: Timestamp) -> String {
+fn describe_dated_copy(joined: &JoinedState<'_>, copy: &Object) -> String {
     let name = copy.attributes.get("name").and_then(Value::as_text).unwrap_or(&copy.id);
-    format!("the {} {name} ({})", copy.kind, byproducts::describe_age(copy, now))
+    let age = byproducts::describe_age(copy, joined.inputs.service_time());
+    // What its own plan does to it is not known here.
+    let owner = joined.inputs.options.foreign.get(&copy.key());
+    let owner = owner.map(|owner| format!(", if {owner} keeps it")).unwrap_or_default();
+    format!("the {} {name} ({age}{owner})", copy.kind)
 }
 
 /// Returns a note for each object whose data is deleted with approval, or by a destroy: the copies that survive.
@@ -139,10 +140,10 @@ pub(in crate::plan) fn data_loss_notes(
         let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
         let goes = decision.act == DecisionKind::Delete
             && kind_holds_data(subject.kind)
-            && subject.object().is_some();
+            && (subject.object().is_some() || has_older_object(joined, subject));
         // A byproduct is reported together with its source.
         let is_told = joined.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
-        goes && !unfinished
+        goes && (!unfinished || has_older_object(joined, subject))
             && !is_told
             && consents_to_loss(joined, subject)
             && !final_snapshot::is_copied(joined, subject)
