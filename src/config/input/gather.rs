@@ -14,7 +14,11 @@ use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::schema::Registry;
-use crate::model::source::{Source, Sources, Span};
+use crate::model::source::{Source, SourceId, Sources, Span};
+
+/// How many files are parsed at the same time. What their aliases repeat is counted, and left out beyond the budget, only
+/// afterwards.
+const MAX_FILES_AT_ONCE: usize = 8;
 
 /// Parses the stack's own files, and reads the files that they include and the modules that they use, transitively.
 ///
@@ -61,31 +65,39 @@ fn read_stack(loader: &mut SourceUnitLoader<'_>) {
     let here = ConfigPath::new(loader.files.path_from_root());
     let mut includes = IncludedFiles::default();
     let mut unit = SourceUnit { place: here.clone(), ..SourceUnit::default() };
-    let (registry, jobs) = (loader.registry, loader.files.jobs());
     // The cache of an editor parses no file twice, and is for one thread. A few files have parts enough for all workers.
-    let parsed: Vec<_> = if loader.trees.is_some() || own.len() < jobs.workers() {
-        let parse =
-            |(id, source): &_| parse_file::parse_document(&registry, *id, source, loader.trees, jobs);
-        own.iter().map(parse).collect()
-    } else {
-        map_jobs(jobs, &own, |(id, source)| {
-            parse_file::parse_document(&registry, *id, source, None, &InTurn)
-        })
-    };
-    for ((_, source), parsed) in own.into_iter().zip(parsed) {
-        let name = source.path.rsplit('/').next().unwrap_or_default();
-        let place = here.join(name).unwrap_or_default();
-        match parsed {
-            Ok(document) => {
-                if loader.charge_aliases(&source, &document) {
-                    includes.add_file(&mut unit, place, document);
+    let (trees, workers) = (loader.trees, loader.files.jobs().workers().min(MAX_FILES_AT_ONCE));
+    let at_once = if trees.is_some() || own.len() < workers { 1 } else { workers };
+    for files in own.chunks(at_once) {
+        for ((_, source), parsed) in files.iter().zip(parse_files(loader, files)) {
+            let name = source.path.rsplit('/').next().unwrap_or_default();
+            let place = here.join(name).unwrap_or_default();
+            match parsed {
+                Ok(document) => {
+                    if loader.charge_aliases(source, &document) {
+                        includes.add_file(&mut unit, place, document);
+                    }
                 }
+                Err(problems) => loader.problems.extend(problems),
             }
-            Err(problems) => loader.problems.extend(problems),
         }
     }
     loader.directories.insert(here, 0);
     complete_unit(loader, unit, includes);
+}
+
+/// Parses files, several at the same time.
+fn parse_files(
+    loader: &SourceUnitLoader<'_>,
+    files: &[(SourceId, Source)],
+) -> Vec<Result<Document, Vec<Diagnostic>>> {
+    let (registry, jobs) = (loader.registry, loader.files.jobs());
+    match files {
+        [(id, source)] => vec![parse_file::parse_document(&registry, *id, source, loader.trees, jobs)],
+        files => map_jobs(jobs, files, |(id, source)| {
+            parse_file::parse_document(&registry, *id, source, None, &InTurn)
+        }),
+    }
 }
 
 fn complete_unit(loader: &mut SourceUnitLoader<'_>, mut unit: SourceUnit, mut includes: IncludedFiles) {
