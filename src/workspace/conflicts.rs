@@ -47,7 +47,7 @@ pub struct UnitConflicts {
 pub struct RemovalUsers {
     /// Those whose use the service protects: it refuses the deletion before.
     pub held: BTreeSet<(usize, usize)>,
-    /// The others: the service would end the use by itself, such as an attachment.
+    /// The others: the service would end the use by itself, such as an attachment, or shows none, such as the copy of an output.
     pub attached: BTreeSet<(usize, usize)>,
 }
 
@@ -65,6 +65,7 @@ pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClai
         let live = live_users(registry, snapshot, units);
         block_removals_in_use(units, (&removed, &live), blockers);
         found.users = users_of_removed(&removed, &live);
+        found.users.attached.extend(former_readers(units, &removed));
     }
     block_broken_lookups(snapshot, units, &mut found.blockers);
     found
@@ -81,6 +82,22 @@ fn users_of_removed(removed: &[Removal<'_>], live: &LiveUsers<'_>) -> RemovalUse
         }
     }
     found
+}
+
+/// Returns the pairs of a unit that deletes something and one that read its outputs when it was last applied, and no longer does.
+/// What that one has of an output may be a mere copy, such as an address, which no live object shows to be a use.
+fn former_readers(units: &[UnitClaims<'_>], removed: &[Removal<'_>]) -> BTreeSet<(usize, usize)> {
+    let deleting: BTreeSet<usize> = removed.iter().map(|removal| removal.claimant.0).collect();
+    let deleting: BTreeMap<Name, usize> =
+        deleting.into_iter().map(|unit| (Name::new(units[unit].name.to_string()), unit)).collect();
+    let mut pairs = BTreeSet::new();
+    for (reader, claims) in units.iter().enumerate() {
+        let upstream = claims.ledger.recorded_upstream().filter_map(|name| deleting.get(name).copied());
+        let ended =
+            upstream.filter(|unit| *unit != reader && !claims.reads.contains_key(units[*unit].name));
+        pairs.extend(ended.map(|unit| (unit, reader)));
+    }
+    pairs
 }
 
 /// Returns where the values of a step's object must be unique: the account, a project or a parent. `None` where that does

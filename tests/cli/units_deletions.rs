@@ -139,3 +139,41 @@ fn a_link_that_another_deletion_undid_does_not_stop_a_destroy() {
     case.ok(&format!("destroy --all --yes --confirm {root}")).says(&["2 applied"]);
     assert!(case.cloud().list("/api/v1/volumes").is_empty() && case.cloud().list("/api/v1/vms").is_empty());
 }
+
+/// What a reader has of an output may be a copy that no live object shows to be a use: a deletion waits for the unit that gives it
+/// up in the same change.
+#[test]
+fn a_deletion_waits_for_a_unit_that_gives_up_an_output_in_the_same_change() {
+    let web = "stead: 1\nstack: web\nvpc: { v: { cidr: 10.0.0.0/16 } }\n";
+    let app = |value: &str| {
+        format!("stead: 1\nstack: app\n{value} }} }} }}\n").replace(
+            "ENV",
+            "app: { a: { name: site, type: web, repo: a/b, branch: main, port: 8080, env_vars: { IP: ",
+        )
+    };
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(
+            "web/stead.yaml",
+            format!("{web}vm: {{ v: {{ template: ubuntu-24.04, plan: std-1c-1g }} }}\noutputs: {{ ip: $vm.v.public_ipv4_address }}\n"),
+        )
+        .file("app/stead.yaml", app("stacks: { web: ../web }\nENV$stacks.web.ip"))
+        .emulator();
+    case.apply_all();
+    case.write("web/stead.yaml", web);
+    case.write("app/stead.yaml", app("ENV198.51.100.7"));
+    let apply = || {
+        let flag = "--delete-data web/default:vm.v";
+        let plan = case.ok(&format!("plan --all {flag} --output json")).json();
+        case.run(&format!("apply --all {flag} --expect {}", plan["fingerprint"].as_str().unwrap()))
+    };
+    case.cloud().faults(&["PATCH /apps/services/{id}=403:100"]);
+    let failed = apply();
+    assert_eq!(failed.code, 6, "{}", failed.all());
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1, "{}", failed.all());
+    case.cloud().faults(&[]);
+    let done = apply();
+    assert_eq!(done.code, 0, "{}", done.all());
+    assert!(case.cloud().list("/api/v1/vms").is_empty());
+    case.ok("plan --all --exit-code");
+}

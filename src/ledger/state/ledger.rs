@@ -270,11 +270,16 @@ impl Ledger {
         })
     }
 
-    /// Returns whether its objects may depend on the outputs of a unit: the last complete run, or one after it, read them.
+    /// Returns the units on whose outputs its objects may depend: those that the last complete run, or one after it, read.
+    pub fn recorded_upstream(&self) -> impl Iterator<Item = &Name> {
+        let first = self.history.iter().rposition(Run::is_complete).unwrap_or_default();
+        self.history.iter().skip(first).flat_map(|run| &run.origin.upstream)
+    }
+
+    /// Returns whether its objects may depend on the outputs of a unit.
     #[must_use]
     pub fn may_depend_on(&self, unit: &str) -> bool {
-        let first = self.history.iter().rposition(Run::is_complete).unwrap_or_default();
-        self.history.iter().skip(first).any(|run| run.origin.upstream.iter().any(|name| name == unit))
+        self.recorded_upstream().any(|name| name == unit)
     }
 
     /// Returns whether plans use it like a ledger that does not exist: it owns nothing yet, and records no output. Recorded
