@@ -51,6 +51,11 @@ fn consents_to_loss(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bo
     options.destroy || options.may_delete_data(subject.address) || declared || remembered
 }
 
+/// Returns whether no object of a resource ever got data: no apply has seen it ready. The older object, which it is to replace, has.
+fn never_had_data(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
+    subject.entry.is_some_and(|entry| entry.unfinished) && !has_older_object(joined, subject)
+}
+
 /// Blocks a deletion that loses data without approval.
 pub(super) fn would_be_lost(
     joined: &JoinedState<'_>,
@@ -62,10 +67,10 @@ pub(super) fn would_be_lost(
     if options.is_rehearsal || decision.act != DecisionKind::Delete || !kind_holds_data(subject.kind) {
         return;
     }
-    // An object that no apply has seen ready has no data. The older one, which it is to replace, has.
-    let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    let is_empty = unfinished && !has_older_object(joined, subject);
-    if is_empty || consents_to_loss(joined, subject) || final_snapshot::is_copied(joined, subject) {
+    if never_had_data(joined, subject)
+        || consents_to_loss(joined, subject)
+        || final_snapshot::is_copied(joined, subject)
+    {
         return;
     }
     let address = subject.address;
@@ -137,13 +142,12 @@ pub(in crate::plan) fn data_loss_notes(
     decisions: &[Decision<'_>],
 ) -> Vec<PlanNote> {
     let is_lost = |(subject, decision): &(&ResourceState<'_>, &Decision<'_>)| {
-        let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
         let goes = decision.act == DecisionKind::Delete
             && kind_holds_data(subject.kind)
             && (subject.object().is_some() || has_older_object(joined, subject));
         // A byproduct is reported together with its source.
         let is_told = joined.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
-        goes && (!unfinished || has_older_object(joined, subject))
+        goes && !never_had_data(joined, subject)
             && !is_told
             && consents_to_loss(joined, subject)
             && !final_snapshot::is_copied(joined, subject)
