@@ -24,6 +24,10 @@ const RATE_WINDOW: Duration = Duration::from_millis(1_020);
 /// The service's window of a minute, plus a margin for differences in arrival times.
 const BURST_WINDOW: Duration = Duration::from_secs(61);
 
+/// Over how many requests the even spacing holds on average: a timer is a little late each time, and the next requests make
+/// up for it.
+const AVERAGED_REQUESTS: usize = 8;
+
 /// Maximum wait after repeated refusals.
 const MAX_PENALTY: Duration = Duration::from_mins(1);
 
@@ -219,7 +223,14 @@ impl RateLimit {
     fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
         let spacing = RATE_WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
-        (*last + spacing).checked_sub(now).filter(|wait| !wait.is_zero())
+        let earliest = match self.sent.len().checked_sub(AVERAGED_REQUESTS) {
+            Some(first) => {
+                let average = self.sent[first] + spacing * AVERAGED_REQUESTS as u32;
+                average.max(*last + spacing * 4 / 5)
+            }
+            None => *last + spacing,
+        };
+        earliest.checked_sub(now).filter(|wait| !wait.is_zero())
     }
 
     /// Returns the time at which the window or the budget has room again.

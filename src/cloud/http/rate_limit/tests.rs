@@ -52,14 +52,24 @@ impl Service {
 }
 
 /// Sends `count` requests as fast as the limiter lets them; returns when each left.
-fn run(limiter: &mut RateLimit, mut now: Duration, count: usize) -> Vec<Duration> {
+fn run(limiter: &mut RateLimit, now: Duration, count: usize) -> Vec<Duration> {
+    run_late(limiter, now, count, &mut || 0)
+}
+
+/// Sends `count` requests with a timer that ends each wait by some microseconds too late; returns when each left.
+fn run_late(
+    limiter: &mut RateLimit,
+    mut now: Duration,
+    count: usize,
+    lateness: &mut dyn FnMut() -> u64,
+) -> Vec<Duration> {
     let mut left = Vec::new();
     while left.len() < count {
         match limiter.admit(now) {
             Ok(()) => left.push(now),
             Err(wait) => {
                 assert!(!wait.is_zero(), "a wait of nothing would spin");
-                now += wait;
+                now += wait + Duration::from_micros(lateness());
             }
         }
     }
@@ -72,6 +82,7 @@ proptest! {
     fn a_single_client_is_never_rate_limited(
         bursts in prop::collection::vec((0u64..90_000, 1usize..220), 1..8),
         jitter in prop::collection::vec(0u64..20, 64),
+        lateness in prop::collection::vec(0u64..9_000, 48),
         restarts: bool,
         counts_paid: bool,
     ) {
@@ -80,7 +91,8 @@ proptest! {
         let mut now = Duration::from_secs(5);
         for (idle, count) in bursts {
             now += Duration::from_millis(idle);
-            let left = run(&mut limiter, now, count);
+            let mut late = lateness.iter().copied().cycle();
+            let left = run_late(&mut limiter, now, count, &mut || late.next().unwrap_or_default());
             now = left.last().copied().unwrap_or(now);
             arrivals.extend(left);
         }
@@ -110,6 +122,15 @@ fn a_long_load_uses_the_full_rate() {
     let left = run(&mut RateLimit::default(), Duration::ZERO, 3_000);
     let seconds = left.last().unwrap().as_secs_f64();
     assert!(3_000.0 / seconds >= 27.0, "{} a second", 3_000.0 / seconds);
+}
+
+#[test]
+fn a_late_timer_does_not_lower_the_rate() {
+    let rate = |lateness: u64| {
+        let left = run_late(&mut RateLimit::default(), Duration::ZERO, 3_000, &mut || lateness);
+        3_000.0 / left.last().unwrap().as_secs_f64()
+    };
+    assert!(rate(2_500) > rate(0) * 0.985, "{} {}", rate(2_500), rate(0));
 }
 
 #[test]
