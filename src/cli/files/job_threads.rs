@@ -10,6 +10,7 @@ use crate::config::syntax::jobs::{Job, JobRunner};
 const STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Runs jobs in threads. The caller's thread works, too, and does all of it where no other can be started.
+#[derive(Debug)]
 pub(in crate::cli) struct JobThreads;
 
 impl JobRunner for JobThreads {

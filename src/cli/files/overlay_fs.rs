@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::stack_files::ConfinedFiles;
-use crate::cli::files::job_threads::JobThreads;
 use crate::config::input::files::{DirectoryEntry, Files};
-use crate::config::syntax::jobs::JobRunner;
 use crate::model::address::Name;
 
 /// Files on disk, overlaid by edited contents.
@@ -21,10 +19,6 @@ pub(in crate::cli) struct OverlayFiles {
 }
 
 impl Files for OverlayFiles {
-    fn jobs(&self) -> &dyn JobRunner {
-        &JobThreads
-    }
-
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.disk.read(path)
     }

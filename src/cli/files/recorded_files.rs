@@ -15,10 +15,8 @@ use gix_object::encode::loose_header;
 use super::git_config::extension_of;
 use super::git_dir::{common_directory, find_working_tree, read_git_file};
 use super::stack_files::{ConfinedFiles, full_path, read_below, real_path};
-use crate::cli::files::job_threads::JobThreads;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files, UsedEntries};
-use crate::config::syntax::jobs::JobRunner;
 use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::address::Name;
 use crate::workspace::changes::recorded_reads::{ListedKind, Listing, Observation, RecordedReads};
@@ -145,10 +143,6 @@ impl RecordedFiles {
 }
 
 impl Files for RecordedFiles {
-    fn jobs(&self) -> &dyn JobRunner {
-        &JobThreads
-    }
-
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let read = self.files.read(path);
         self.recorder.add_read(&self.directory.join(path), &read);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::cli::args::global_flags::quote_shell_word;
+use crate::cli::files::job_threads::JobThreads;
 use crate::cli::files::recorded_files::{ReadRecorder, RecordedFiles};
 use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, StackFiles, Trust};
 use crate::cli::process::exit_code::Exit;
@@ -416,6 +417,7 @@ fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
             Settings { needs_secrets: false, .. } => SecretAccess::Optional,
             _ => SecretAccess::Required,
         },
+        jobs: &JobThreads,
         ..LoadRequest::default()
     })
 }

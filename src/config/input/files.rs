@@ -9,7 +9,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::discovery::is_stack_file;
-use crate::config::syntax::jobs::{InTurn, JobRunner};
 use crate::config::types::relative_path::path_refusal;
 use crate::model::address::Name;
 
@@ -47,11 +46,6 @@ pub trait Files {
     /// Those of `list`.
     fn list_used(&self, path: &Path, _uses: &UsedEntries) -> io::Result<Vec<DirectoryEntry>> {
         self.list(path)
-    }
-
-    /// Returns what runs the independent parts of the work on these files.
-    fn jobs(&self) -> &dyn JobRunner {
-        &InTurn
     }
 
     /// Returns the path of the stack's directory, one name per component, from the root within which

@@ -9,7 +9,7 @@ use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files::Files;
 use crate::config::input::parse_file;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entries};
-use crate::config::syntax::jobs::{InTurn, map_jobs};
+use crate::config::syntax::jobs::{InTurn, JobRunner, map_jobs};
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
@@ -28,9 +28,9 @@ pub(in crate::config) fn gather_units(
     registry: Registry,
     sources: &mut Sources,
     files: &dyn Files,
-    trees: Option<&ParseCache>,
+    (trees, jobs): (Option<&ParseCache>, &dyn JobRunner),
 ) -> Result<SourceUnits, Vec<Diagnostic>> {
-    let mut gatherer = SourceUnitLoader { trees, ..SourceUnitLoader::new(registry, sources, files) };
+    let mut gatherer = SourceUnitLoader { trees, jobs, ..SourceUnitLoader::new(registry, sources, files) };
     read_stack(&mut gatherer);
     let mut next = 0;
     while next < gatherer.gathered.units.len() {
@@ -66,7 +66,7 @@ fn read_stack(loader: &mut SourceUnitLoader<'_>) {
     let mut includes = IncludedFiles::default();
     let mut unit = SourceUnit { place: here.clone(), ..SourceUnit::default() };
     // The cache of an editor parses no file twice, and is for one thread. A few files have parts enough for all workers.
-    let (trees, workers) = (loader.trees, loader.files.jobs().workers().min(MAX_FILES_AT_ONCE));
+    let (trees, workers) = (loader.trees, loader.jobs.workers().min(MAX_FILES_AT_ONCE));
     let at_once = if trees.is_some() || own.len() < workers { 1 } else { workers };
     for files in own.chunks(at_once) {
         for ((_, source), parsed) in files.iter().zip(parse_files(loader, files)) {
@@ -91,7 +91,7 @@ fn parse_files(
     loader: &SourceUnitLoader<'_>,
     files: &[(SourceId, Source)],
 ) -> Vec<Result<Document, Vec<Diagnostic>>> {
-    let (registry, jobs) = (loader.registry, loader.files.jobs());
+    let (registry, jobs) = (loader.registry, loader.jobs);
     match files {
         [(id, source)] => vec![parse_file::parse_document(&registry, *id, source, loader.trees, jobs)],
         files => map_jobs(jobs, files, |(id, source)| {

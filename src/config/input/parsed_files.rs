@@ -53,7 +53,7 @@ pub(in crate::config) fn parse_files(
     read: FilesRef<'_>,
     trees: Option<&ParseCache>,
 ) -> Result<ParsedFiles, Vec<Diagnostic>> {
-    let (mut gathered, mut problems) = match gather_units(registry, sources, read, trees) {
+    let (mut gathered, mut problems) = match gather_units(registry, sources, read, (trees, request.jobs)) {
         Ok(gathered) => (gathered, Vec::new()),
         Err(problems) => (SourceUnits::default(), problems),
     };

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::files::Files;
+use crate::config::syntax::jobs::JobRunner;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 use crate::model::source::Source;
@@ -36,6 +37,8 @@ pub struct LoadRequest {
     pub secrets: SecretAccess,
     /// Text of an expression to evaluate besides, as an output would be (`stead eval`); `None` evaluates none.
     pub expression: Option<String>,
+    /// Runs what can be done at the same time, such as parsing of several files. The default runs it in turn.
+    pub jobs: &'static dyn JobRunner,
 }
 
 /// Whether a run needs secrets, and whether it may read their sources.

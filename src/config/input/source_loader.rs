@@ -8,6 +8,7 @@ use super::files::Files;
 use super::parse_file;
 use crate::config::codes;
 use crate::config::syntax::document::{Document, Node};
+use crate::config::syntax::jobs::{InTurn, JobRunner};
 use crate::config::syntax::limits::MAX_FILES;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{budget, decode};
@@ -55,6 +56,8 @@ pub(in crate::config) struct SourceUnitLoader<'g> {
     pub(in crate::config) problems: Vec<Diagnostic>,
     /// Cache of parsed files; `None` if the caller keeps none.
     pub(super) trees: Option<&'g ParseCache>,
+    /// Runs the parsing of several files, or of several parts of a file.
+    pub(super) jobs: &'g dyn JobRunner,
     pub(super) directories: BTreeMap<ConfigPath, usize>,
     pub(super) uses: Vec<(usize, usize, Span)>,
     pub(super) read: usize,
@@ -72,6 +75,7 @@ impl<'g> SourceUnitLoader<'g> {
             gathered: SourceUnits::default(),
             problems: Vec::new(),
             trees: None,
+            jobs: &InTurn,
             directories: BTreeMap::new(),
             uses: Vec::new(),
             read: 0,
@@ -117,7 +121,7 @@ impl<'g> SourceUnitLoader<'g> {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
                 let document =
-                    parse_file::parse_document(&self.registry, id, &source, self.trees, self.files.jobs());
+                    parse_file::parse_document(&self.registry, id, &source, self.trees, self.jobs);
                 if document.as_ref().is_ok_and(|document| !self.charge_aliases(&source, document)) {
                     return None;
                 }

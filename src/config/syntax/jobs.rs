@@ -1,13 +1,14 @@
 //! Independent work on many items. In: items, a function, and a `JobRunner`, which decides whether jobs run at the same time.
 //! Out: the results in the order of the items, the same with every runner.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 /// A piece of work that depends on no other.
 pub type Job<'j> = Box<dyn FnOnce() + Send + 'j>;
 
 /// Runs jobs. The program has one with threads; without it they run one after the other.
-pub trait JobRunner {
+pub trait JobRunner: fmt::Debug + Sync {
     /// Returns how many jobs run at the same time.
     fn workers(&self) -> usize;
 
@@ -16,6 +17,7 @@ pub trait JobRunner {
 }
 
 /// Runs one job after the other.
+#[derive(Debug)]
 pub struct InTurn;
 
 impl JobRunner for InTurn {
@@ -27,6 +29,12 @@ impl JobRunner for InTurn {
         for job in jobs {
             job();
         }
+    }
+}
+
+impl Default for &'static dyn JobRunner {
+    fn default() -> Self {
+        &InTurn
     }
 }
 

@@ -3,9 +3,10 @@
 //! If the parts could affect each other, or one has errors, the whole file is parsed at once. Invariant: the document equals
 //! that of a complete parse.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use foldhash::HashSet;
+use foldhash::{HashSet, HashSetExt};
 
 use super::incremental::{PARENT_LINE, ends_empty, indent_before};
 use super::read::{self, ParseFacts};
@@ -27,7 +28,10 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
     parse_with(&InTurn, id, source)
 }
 
-/// Parses a YAML file, a large one in as many parts as there are workers.
+/// Number of parts for each worker. Parts of equal length are not equally much work: the worker that ends first takes another.
+const PARTS_PER_WORKER: usize = 4;
+
+/// Parses a YAML file, a large one in several parts for each worker.
 ///
 /// # Errors
 /// Those of `parse`.
@@ -36,7 +40,8 @@ pub(in crate::config) fn parse_with(
     id: SourceId,
     source: &Source,
 ) -> Result<Document, Vec<Diagnostic>> {
-    let count = jobs.workers().min(source.text.len() / MIN_PART_BYTES);
+    let parts = if jobs.workers() > 1 { jobs.workers() * PARTS_PER_WORKER } else { 1 };
+    let count = parts.min(source.text.len() / MIN_PART_BYTES);
     match parse_in_parts(jobs, id, &source.text, count) {
         Some(document) => Ok(document),
         None => read::parse_whole(id, source),
@@ -64,6 +69,7 @@ fn parse_in_parts(jobs: &dyn JobRunner, id: SourceId, text: &str, count: usize) 
     let parsed = map_jobs(jobs, &ranges, |range| parse_part(id, text, range));
     let mut parts = parsed.into_iter();
     let (mut document, mut values) = parts.next()??;
+    let mut continued = BTreeSet::new();
     for (part, begin) in parts.zip(&begins[1..]) {
         let (part, more) = part?;
         // The span of a last value may depend on what follows: that of a missing one, or of a block of text.
@@ -71,8 +77,16 @@ fn parse_in_parts(jobs: &dyn JobRunner, id: SourceId, text: &str, count: usize) 
         if document.root.last()?.value.span.end as usize > written {
             return None;
         }
+        continued.insert(document.root.len() - 1);
         join_part(&mut document, part, text, indent)?;
         values += more;
+    }
+    let is_unique = |number: &usize| match &document.root[*number].value.value {
+        NodeValue::Mapping(entries) => are_unique(entries),
+        _ => false,
+    };
+    if !are_unique(&document.root) || !continued.iter().all(is_unique) {
+        return None;
     }
     ValueBudget::new(text.len()).try_spend(values).then_some(document)
 }
@@ -123,8 +137,8 @@ fn parse_part(id: SourceId, text: &str, range: &Range<usize>) -> Option<(Documen
     Some((document, values))
 }
 
-/// Appends a part: its first entry has those that continue the last mapping of the document. `None` if that is not certain, or
-/// a key occurs twice.
+/// Appends a part: its first entry has those that continue the last mapping of the document. `None` if that is not certain. A
+/// key may occur twice then.
 fn join_part(document: &mut Document, part: Document, text: &str, indent: usize) -> Option<()> {
     if ends_empty(&document.root) {
         return None;
@@ -143,23 +157,18 @@ fn join_part(document: &mut Document, part: Document, text: &str, indent: usize)
         || !entries.iter().chain(&more).all(is_written)
         || !entries.last().is_some_and(in_line)
         || !more.first().is_some_and(in_line)
-        || have_common_key(entries, &more)
     {
         return None;
     }
     entries.extend(more);
     last.value.span.end = continued.value.span.end;
-    let new: Vec<DocumentEntry> = new.collect();
-    if have_common_key(&document.root, &new) {
-        return None;
-    }
     document.root.extend(new);
     Some(())
 }
 
-fn have_common_key(some: &[DocumentEntry], others: &[DocumentEntry]) -> bool {
-    let known: HashSet<&str> = some.iter().map(|entry| entry.key.as_str()).collect();
-    others.iter().any(|entry| known.contains(entry.key.as_str()))
+fn are_unique(entries: &[DocumentEntry]) -> bool {
+    let mut known = HashSet::with_capacity(entries.len());
+    entries.iter().all(|entry| known.insert(entry.key.as_str()))
 }
 
 #[cfg(test)]
@@ -172,6 +181,7 @@ mod tests {
     const TEXT: &str = "stead: 1\nvm:\n  a:\n    x: 1 # c\n    y: [p, q]\n  # about b\n  b: { x: 2 }\n\n  c:\n    t: |\n      z\n    u: 'v'\n  d: \"w\n    w\"\nvpc:\n  e: { f: 1 }\n  g: h\n    h\n  i: j\nlocals:\n  k: \"l\"\n  m:\n    - n\n    - o: 1\n  p: {}\noutputs:\n  q: r\n  s: t\n";
 
     /// Has several workers in name: the parts are the same.
+    #[derive(Debug)]
     struct Several;
 
     impl JobRunner for Several {
