@@ -401,7 +401,8 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
     add_known_outputs(parts, plan, outcome).await;
     add_not_kept(plan, outcome);
-    let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
+    let is_run_whole = outcome.failed.is_empty() && outcome.skipped.is_empty();
+    let complete = is_run_whole && !plan.holds_deletions;
     // Moving, adopting and forgetting have no steps: they are recorded in the ledger before the first step.
     let without = plan.changes.iter().filter(|change| change.steps.is_empty());
     outcome.done.extend(without.map(|change| change.address.clone()));
@@ -412,7 +413,7 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
         skipped: outcome.skipped.len(),
         questions: outcome.questions.len(),
     };
-    let outputs = Some(recorded_outputs(parts, plan, &outcome.outputs, complete));
+    let outputs = Some(recorded_outputs(parts, plan, &outcome.outputs, is_run_whole));
     let resources = resource_runs(parts, plan, durations, outcome);
     let policies = policy_runs(&outcome.policies);
     let unused_overrides = unused_overrides(plan, &outcome.policies);

@@ -25,7 +25,8 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::model::change::{Cause, Change, NoteCode, Plan, PolicyStatus};
+use crate::plan::model::change::{Cause, Change, Plan, PolicyStatus};
+use crate::plan::model::note::NoteCode;
 use crate::plan::model::policy_outcome::PolicyOutcome;
 
 /// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared,

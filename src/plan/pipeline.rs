@@ -32,8 +32,9 @@ use super::join::joined_state::JoinedState;
 use super::join::rekey::with_own_fingerprints;
 use super::join::targeting::TargetScope;
 use super::model::block::Blocker;
-use super::model::change::{Change, Drift, DriftClass, Plan, PlanNote};
+use super::model::change::{Change, Drift, DriftClass, Plan};
 use super::model::compare::sealed_expression;
+use super::model::note::PlanNote;
 use super::model::output::PlannedOutput;
 use super::model::plan_base::PlanBase;
 use super::model::resource_values::PlanValues;
@@ -299,6 +300,7 @@ fn assemble_plan(
         policy: Vec::new(),
         undecided: Vec::new(),
         notes: said.notes,
+        holds_deletions: ordered.holds_deletions,
         requests: joined.inputs.snapshot.requests,
         digests: BTreeMap::new(),
         fingerprint: String::new(),

@@ -27,7 +27,8 @@ use crate::model::schema::meaning::to_comparable;
 use crate::model::schema::{Kind, KindScope, Registry, RuleCheck};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, NoteCode, Plan, PlanNote};
+use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step, TargetProject};
 
 /// What the plans of the units of one account have to do with each other.

@@ -54,9 +54,12 @@ fn a_renamed_resource_keeps_its_object() {
     case.ok("apply --yes");
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "only the ledger moves");
     no_changes(&case);
-    case.ok("plan").says(&["No changes", "1 declaration is done"]);
+    case.ok("plan").says(&["No changes", "1 declaration has nothing left to do"]);
     assert_eq!(case.ok("plan").stdout.lines().count(), 1);
-    case.ok("plan -v").says(&["move of vm.frontend to vm.web is done", "stead fmt --prune"]);
+    case.ok("plan -v").says(&[
+        "move of vm.frontend to vm.web has nothing left to do",
+        "remove the entry: stead fmt --prune",
+    ]);
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn a_removed_object_is_kept_or_deleted_and_can_be_declared_again() {
     case.ok("apply --yes").says(&["forget"]);
     let volumes = case.cloud().list("/api/v1/volumes");
     assert_eq!(volumes.len(), 2, "it stays live");
-    case.ok("plan -v").says(&["removal of volume.spare is done"]);
+    case.ok("plan -v").says(&["removal of volume.spare has nothing left to do"]);
     let id =
         volumes.iter().find(|volume| volume["name"] == "spare").unwrap()["id"].as_str().unwrap().to_owned();
     let taken =
@@ -241,7 +244,10 @@ fn an_import_is_declared_and_reviewed() {
     assert!(plan.contains("adopt") && plan.contains("10 → 15"), "{plan}");
     run("apply --yes");
     let plan = run("plan -v");
-    assert!(plan.contains("No changes") && plan.contains("import of volume.spare is done"), "{plan}");
+    assert!(
+        plan.contains("No changes") && plan.contains("import of volume.spare has nothing left to do"),
+        "{plan}"
+    );
 }
 
 #[test]

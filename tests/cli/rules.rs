@@ -373,7 +373,7 @@ fn rule_12_moved_import_and_removed_are_declarations() {
             );
             case.ok("apply --yes");
             assert_eq!(case.cloud().mutations_since(sent), Vec::<String>::new());
-            case.ok("plan -v").says(&["No changes", "is done"]);
+            case.ok("plan -v").says(&["No changes", "has nothing left to do"]);
             case.ok("fmt --prune").says(&["obsolete: removed"]);
         },
     );

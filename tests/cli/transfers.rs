@@ -99,7 +99,9 @@ fn a_block_moves_to_another_stack_with_its_comments_and_its_object() {
         stacks.exits(0, from, "apply --yes").says(&["Applied: 2 done", "Moved 2 resources"]);
         assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new(), "no object is touched");
         for directory in ["shop", "data"] {
-            stacks.exits(0, directory, "plan --exit-code").says(&["No changes", "1 declaration is done"]);
+            stacks
+                .exits(0, directory, "plan --exit-code")
+                .says(&["No changes", "1 declaration has nothing left to do"]);
             stacks.exits(0, directory, "ls --unmanaged");
             stacks.exits(0, directory, "fmt --prune");
             stacks.exits(0, directory, "plan --exit-code").says(&["No changes"]);

@@ -160,7 +160,7 @@ fn a_deletion_waits_for_a_unit_that_gives_up_an_output_in_the_same_change() {
         .file("app/stead.yaml", app("stacks: { web: ../web }\nENV$stacks.web.ip"))
         .emulator();
     case.apply_all();
-    case.write("web/stead.yaml", web);
+    case.write("web/stead.yaml", web.replace(" }\n", ", w: { cidr: 10.1.0.0/16 } }\n"));
     case.write("app/stead.yaml", app("ENV198.51.100.7"));
     let apply = || {
         let flag = "--delete-data web/default:vm.v";
@@ -172,8 +172,17 @@ fn a_deletion_waits_for_a_unit_that_gives_up_an_output_in_the_same_change() {
     assert_eq!(failed.code, 6, "{}", failed.all());
     assert_eq!(case.cloud().list("/api/v1/vms").len(), 1, "{}", failed.all());
     case.cloud().faults(&[]);
+    // Its network was created, and its deletion was not made: no command says that all of it was applied.
+    case.ok("-C web history").says(&["partly"]);
+    case.ok("-C web plan --delete-data vm.v").says(&["web/default", "partly applied"]);
+    case.run("drift --all")
+        .says(&["web/default  not applied as configured: its last apply did not complete"]);
     let done = apply();
     assert_eq!(done.code, 0, "{}", done.all());
     assert!(case.cloud().list("/api/v1/vms").is_empty());
-    case.ok("plan --all --exit-code");
+    let plan = case.ok("plan --all --exit-code");
+    assert!(!plan.stdout.contains("partly applied"), "{}", plan.stdout);
+    let history = case.ok("-C web history --output json").json();
+    let ends: Vec<&Value> = history["runs"].as_array().unwrap().iter().map(|run| &run["outcome"]).collect();
+    assert_eq!(ends.first(), Some(&&json!("done")), "{history}");
 }

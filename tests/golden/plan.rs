@@ -7,7 +7,8 @@ use stead::model::schema::Effect;
 use stead::plan::artifact::drift_history::{DriftHistory, DriftHistoryDiff};
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::artifact::signature::{SignedPlanText, SigningKey, VerifyingKeys};
-use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, PolicyStatus};
+use stead::plan::model::change::{Action, Cause, DriftClass, PolicyStatus};
+use stead::plan::model::note::NoteCode;
 use stead::plan::model::step::{LedgerUpdate, Operation, TargetProject};
 
 use crate::case::Case;

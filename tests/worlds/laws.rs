@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 use stead::apply::event::StepError;
 use stead::emulator::world::mutate;
 use stead::model::schema::Method;
-use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, Plan};
+use stead::plan::model::change::{Action, Cause, DriftClass, Plan};
+use stead::plan::model::note::NoteCode;
 
 use crate::contract::{collection, target};
 use crate::disaster::Outside;

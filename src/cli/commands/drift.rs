@@ -229,6 +229,7 @@ fn looked_at(plan: &Plan) -> Plan {
         changes: Vec::new(),
         steps: Vec::new(),
         critical_path: CriticalPath::default(),
+        holds_deletions: false,
         blocks: Vec::new(),
         policy: plan
             .policy

@@ -12,7 +12,8 @@ use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::ledger::stores::open_options::OpenOptions;
 use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
-use crate::plan::model::change::{NoteCode, Plan, PlanNote};
+use crate::plan::model::change::Plan;
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// Returns the information about the lock; `None` if no process has taken it. Its status can still be free.
 ///

@@ -17,7 +17,8 @@ use crate::model::live::key_access::KeyAccess;
 use crate::plan::annotate::rights::{
     NeedingSteps, RightsReview, gone_objects, review_rights, review_unseen,
 };
-use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan, PlanNote};
+use crate::plan::model::change::{Drift, DriftClass, Plan};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::step::Operation;
 use crate::report::text::phrases;
 

@@ -13,7 +13,7 @@ use crate::model::values::secret::{Secret, fingerprint_prefix, is_same_fingerpri
 use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::JoinedState;
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// Returns the fingerprint of the generated secret that was used last; `None` if the secret is not a generated
 /// one, was never generated, or was generated with another length than declared.

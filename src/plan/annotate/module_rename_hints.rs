@@ -13,7 +13,7 @@ use crate::model::address::{self, Address, is_in};
 use crate::model::source::Span;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// The resources at a module address: the comparable content of each, by its address relative to the module.
 type ModuleContents<'s> = BTreeMap<&'s str, String>;

@@ -23,9 +23,8 @@ use crate::plan::artifact::fingerprint::with_fingerprint;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{
-    Change, ChangeCost, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
-};
+use crate::plan::model::change::{Change, ChangeCost, Plan, PolicyResult, PolicyStatus};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::step::{Operation, Step};
 use crate::plan::model::undecided::UndecidedPolicy;
 

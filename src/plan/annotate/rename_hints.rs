@@ -10,7 +10,7 @@ use crate::model::address::Address;
 use crate::model::schema::Type;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// The limit on rename hints in one plan, those for modules included.
 const MAX_HINTS: usize = 20;

@@ -9,7 +9,7 @@ use crate::model::diagnostic::blocker_code;
 use crate::model::schema::Registry;
 use crate::plan::blockers::Blockers;
 use crate::plan::join::joined_state::JoinedState;
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::step::{Operation, Step};
 
 /// The prefix of a generated secret's address.

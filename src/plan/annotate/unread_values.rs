@@ -9,7 +9,7 @@ use crate::model::live::reading::AttributeReading;
 use crate::model::schema::Attribute;
 use crate::model::schema::meaning::is_unset;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// The number of reads of single objects up to which no note is given.
 const UNREPORTED_READS: usize = 100;

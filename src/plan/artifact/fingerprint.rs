@@ -14,7 +14,8 @@ use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, AttributeChange, Cause, Change, NoteCode, Plan, PlanNote};
+use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::plan_base::PlanBase;
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 

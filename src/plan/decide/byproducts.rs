@@ -20,7 +20,7 @@ use crate::plan::inputs::PlanInputs;
 use crate::plan::join::joined_state::{JoinedState, ResourceState, owned_from_object};
 use crate::plan::join::live_state::{LiveState, is_leaving};
 use crate::plan::join::prices::ObjectPrices;
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::moves::resolved::{AddedEntry, ResolvedDeclarations};
 
 /// A live object that originates from one of the stack's objects.

@@ -13,8 +13,8 @@ use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::compare::are_equivalent;
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// Returns whether the new object is created first, and if not, the reason where it is not obvious (`None`: the
 /// kind or the block says so). Adds a blocker where the block forbids a replacement.

@@ -12,7 +12,7 @@ use crate::model::schema::{RuleCheck, format_monthly};
 use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// Freezes the deletion of objects that a frozen resource still uses, directly or through other objects.
 pub(super) fn keep_what_is_held(joined: &JoinedState<'_>, decisions: &mut [Decision<'_>]) {

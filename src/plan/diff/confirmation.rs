@@ -14,8 +14,9 @@ use crate::model::source::SourceLocation;
 use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{Cause, NoteCode, Plan, PlanNote};
+use crate::plan::model::change::{Cause, Plan};
 use crate::plan::model::compare::are_equivalent;
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// Returns the cause of a difference between the applied and the live value, as far as the ledger shows it.
 /// `live` has fingerprints in place of secrets, as in the ledger.

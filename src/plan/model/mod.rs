@@ -6,6 +6,7 @@ pub mod change;
 pub mod compare;
 pub mod drift;
 pub mod due;
+pub mod note;
 pub mod output;
 pub mod plan_base;
 pub mod policy_outcome;

@@ -8,7 +8,7 @@ use crate::plan::model::step::{Operation, Step};
 
 /// Returns the steps without the deletions that no creation and no update waits for.
 pub(in crate::plan) fn hold_deletions(ordered: StepOrder, decisions: &[Decision<'_>]) -> StepOrder {
-    let StepOrder { steps, of, cycle } = ordered;
+    let StepOrder { steps, of, cycle, .. } = ordered;
     let mut resource = vec![0; steps.len()];
     for (n, numbers) in of.iter().enumerate() {
         for number in numbers {
@@ -35,8 +35,9 @@ pub(in crate::plan) fn hold_deletions(ordered: StepOrder, decisions: &[Decision<
             kept.push(step);
         }
     }
+    let holds_deletions = numbers.contains(&None);
     let of = of.into_iter().map(|all| all.into_iter().filter_map(|number| numbers[number]).collect());
-    StepOrder { steps: kept, of: of.collect(), cycle }
+    StepOrder { steps: kept, of: of.collect(), cycle, holds_deletions }
 }
 
 /// Returns whether a step deletes an object, or only prepares a deletion: it undoes a link of an object that goes, or takes

@@ -34,6 +34,8 @@ pub(in crate::plan) struct StepOrder {
     pub of: Vec<Vec<usize>>,
     /// The steps of a dependency cycle, each waiting for the next and the last for the first; `steps` is empty then.
     pub cycle: Vec<CycleStep>,
+    /// Whether deletions were left out (`hold_deletions`).
+    pub holds_deletions: bool,
 }
 
 /// A step of a dependency cycle.
@@ -399,7 +401,10 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         let mut of = vec![Vec::new(); self.joined.subjects.len()];
         let sorted = match self.graph.topological_order() {
             Ok(sorted) => sorted,
-            Err(cycles) => return StepOrder { steps: Vec::new(), of, cycle: self.shortest_cycle(&cycles) },
+            Err(cycles) => {
+                let cycle = self.shortest_cycle(&cycles);
+                return StepOrder { steps: Vec::new(), of, cycle, holds_deletions: false };
+            }
         };
         let mut numbers = vec![0; sorted.len()];
         let mut steps = Vec::with_capacity(sorted.len());
@@ -415,7 +420,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
             of[n].push(number);
             steps.push(step);
         }
-        StepOrder { steps, of, cycle: Vec::new() }
+        StepOrder { steps, of, cycle: Vec::new(), holds_deletions: false }
     }
 
     /// Returns the steps of a shortest dependency cycle, each before the one that it waits for.

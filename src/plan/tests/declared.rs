@@ -83,8 +83,8 @@ fn moving_a_parent_moves_only_its_children() {
     let done = world.plan();
     assert!(is_empty(&done));
     assert_ne!(fingerprint, done.fingerprint, "a move is decided");
-    assert_eq!(done.notes[0].text, "move of database.old to database.main is done");
-    assert_eq!(done.notes[1].text, "move of database.main to database.primary is done");
+    assert_eq!(done.notes[0].text, "move of database.old to database.main has nothing left to do");
+    assert_eq!(done.notes[1].text, "move of database.main to database.primary has nothing left to do");
 }
 
 #[test]
@@ -187,12 +187,12 @@ fn an_import_adopts_once() {
     "#);
     let next = world.plan();
     assert_eq!(next.notes.len(), 1, "{:?}", next.notes);
-    assert_eq!(next.notes[0].text, "import of vm.web is done");
+    assert_eq!(next.notes[0].text, "import of vm.web has nothing left to do");
     world.write("vm.other", json!({"template": "ubuntu-22.04", "plan": "large"})).import("vm.other", "x1");
     insta::assert_snapshot!(show(&world.plan()), @r#"
     < vm.other config: it exists already and is adopted
         name web → other !
-    i import of vm.web is done | the entry can be removed (stead fmt --prune)
+    i import of vm.web has nothing left to do | remove the entry: stead fmt --prune
     ! adopt: Adopting vm.other would replace it at once: name cannot be changed in place.
     ! adopt: x1 belongs to vm.web already.
     "#);
@@ -232,7 +232,13 @@ fn a_removal_shows_whether_the_object_is_kept_or_deleted() {
     1 database.main delete database-5 after [0]
     "#);
     let notes: Vec<String> = world.plan().notes.into_iter().map(|note| note.text).collect();
-    assert_eq!(notes, ["removal of volume.media is done", "removal of database.main is done"]);
+    assert_eq!(
+        notes,
+        [
+            "removal of volume.media has nothing left to do",
+            "removal of database.main has nothing left to do"
+        ]
+    );
 }
 
 #[test]

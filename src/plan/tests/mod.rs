@@ -30,7 +30,8 @@ mod world;
 
 use serde_json::json;
 
-use super::model::change::{Action, Change, NoteCode, Plan, PlanNote};
+use super::model::change::{Action, Change, Plan};
+use super::model::note::{NoteCode, PlanNote};
 use super::model::step::Operation;
 use crate::model::address::Address;
 use crate::model::values::value::Value;

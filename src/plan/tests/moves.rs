@@ -287,7 +287,8 @@ fn a_resource_moved_out_of_a_module_is_found_after_the_module_moves() -> Result<
             stand(&mut world, last.stack().unwrap());
             only_moves(&mut world, &last)?;
             let plan = world.plan();
-            let done = plan.notes.iter().filter(|note| note.text.contains("to volume.up is done"));
+            let done =
+                plan.notes.iter().filter(|note| note.text.contains("to volume.up has nothing left to do"));
             prop_assert_eq!(done.count(), 1, "{:#?}", &plan.notes);
         }
     }

@@ -9,7 +9,8 @@ use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::verification::Verification;
 use crate::model::source::{SourceId, Span};
 use crate::model::values::value::Value;
-use crate::plan::model::change::{Cause, NoteCode, Plan};
+use crate::plan::model::change::{Cause, Plan};
+use crate::plan::model::note::NoteCode;
 
 /// A gear whose shape was sent as `round`, and that showed `flat` after the last write.
 fn flat_gear() -> World {

@@ -13,7 +13,8 @@ use crate::model::schema::is_exposure_code;
 use crate::model::source::{SourceId, Span};
 use crate::model::values::value::Value;
 use crate::plan::artifact::recheck::check_recomputed;
-use crate::plan::model::change::{Action, NoteCode, Plan, PolicyResult};
+use crate::plan::model::change::{Action, Plan, PolicyResult};
+use crate::plan::model::note::NoteCode;
 
 impl World {
     fn policy(&mut self, name: &str, on: &[&str], deny: &str) -> &mut Self {

@@ -13,7 +13,8 @@ use super::key_values::{literal_value_text, replace_in_value};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Drift, PlanNote};
+use crate::plan::model::change::Drift;
+use crate::plan::model::note::PlanNote;
 use crate::report::text::phrases;
 
 /// How many members a group names.

@@ -8,7 +8,7 @@ use super::plan::change_entry::PlanDocumentOptions;
 use super::plan::document::{DriftEntry, PolicyResultEntry};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::model::change::NoteCode;
+use crate::plan::model::note::NoteCode;
 use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};

@@ -10,9 +10,9 @@ use crate::model::source::SourceLocation;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult,
-    PolicyStatus,
+    AttributeChange, Change, ChangeEffect, Drift, DriftClass, Plan, PolicyResult, PolicyStatus,
 };
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::output::PlannedOutput;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::groups::{self, PlanEntry};

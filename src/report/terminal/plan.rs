@@ -5,7 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{change, outputs, summary};
-use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan, PlanNote};
+use crate::plan::model::change::{Drift, DriftClass, Plan};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::report::groups;
 use crate::report::text::notes;
 use crate::report::text::page::{TextLine, TextPage};
@@ -124,9 +125,11 @@ fn no_changes(plan: &Plan, verbose: bool, style: TextStyle) -> TextLine {
         .push_text(format!(" {dot} {}", phrases::count_noun(plan.requests.sent as usize, "request")));
     let done = plan.notes.iter().filter(|note| note.code == NoteCode::Done).count();
     if done > 0 && !verbose {
-        let verb = if done == 1 { "is" } else { "are" };
-        line = line
-            .push_text(format!(" {dot} {} {verb} done, see -v", phrases::count_noun(done, "declaration")));
+        let verb = if done == 1 { "has" } else { "have" };
+        line = line.push_text(format!(
+            " {dot} {} {verb} nothing left to do, see -v",
+            phrases::count_noun(done, "declaration")
+        ));
     }
     let left = visible_drift(plan, false).len();
     if left > 0 {

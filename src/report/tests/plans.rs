@@ -61,6 +61,7 @@ pub(crate) fn empty() -> Plan {
         drift: Vec::new(),
         cost: PlanCost::default(),
         critical_path: CriticalPath::default(),
+        holds_deletions: false,
         unchanged: 41,
         left_out: 0,
         blocks: Vec::new(),

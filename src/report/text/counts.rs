@@ -1,6 +1,6 @@
 //! `ActionCounts`: number of changes in a plan by action. Every report counts with it, so that they agree.
 
-use crate::plan::model::change::{Action, Change, Plan};
+use crate::plan::model::change::{Action, Plan};
 
 /// All actions, the dangerous ones first.
 const ALL: [Action; 8] = [
@@ -26,10 +26,7 @@ impl ActionCounts {
     /// too.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
-        let counts = |action, change: &Change| {
-            change.action == action || action == Action::Delete && plan.deletes_older_object(change)
-        };
-        Self(ALL.map(|action| plan.changes.iter().filter(|change| counts(action, change)).count()))
+        Self(ALL.map(|action| plan.changes.iter().filter(|change| plan.counts_as(change, action)).count()))
     }
 
     /// Returns the number of changes with an action; 0 if there are none.

@@ -1,6 +1,6 @@
 //! Notes besides the changes: declarations that have already taken effect, renames, secrets.
 
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole};
 

@@ -24,7 +24,7 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::plan::join::prices::ObjectPrices;
-use crate::plan::model::change::NoteCode;
+use crate::plan::model::note::NoteCode;
 use crate::report::units::accounts::{AccountReview, UnappliedReason};
 use crate::report::views::list::ObjectSummary;
 use crate::workspace::unit::UnitName;

@@ -298,7 +298,8 @@ fn counts_by_kind(plan: &Plan, kinds: &[&'static str]) -> Value {
 
 /// Returns whether a change counts as one of an action: one that also deletes an older object is a deletion, too.
 fn has_action(plan: &Plan, change: &Change, action: &str) -> bool {
-    action_of(change) == action || action == Action::Delete.as_str() && plan.deletes_older_object(change)
+    action_of(change) == action
+        || action == Action::Delete.as_str() && plan.counts_as(change, Action::Delete)
 }
 
 fn action_of(change: &Change) -> Name {

@@ -7,7 +7,7 @@ use crate::model::diagnostic::blocker_code;
 use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
 use crate::plan::join::joined_state::JoinedState;
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::transfers::ImpossibleMove;
 use crate::plan::moves::ledger_moves::{CompletedDeclaration, finished_declarations};
 
@@ -35,8 +35,8 @@ pub(in crate::plan) fn notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
         let source = stack.sources.location_of(done.span);
         PlanNote {
             code: NoteCode::Done,
-            text: format!("{} is done", done.text),
-            help: "the entry can be removed (stead fmt --prune)".to_owned(),
+            text: format!("{} has nothing left to do", done.text),
+            help: "remove the entry: stead fmt --prune".to_owned(),
             source,
             address: None,
         }

@@ -16,7 +16,7 @@ use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::step::LedgerUpdate;
 
 /// Adds the blockers about kept secrets.

@@ -20,9 +20,8 @@ use crate::model::cel::policy::{FactSource, PolicyLevel, find_fact};
 use crate::model::schema::Registry;
 use crate::model::source::SourceLocation;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{
-    Action, Change, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
-};
+use crate::plan::model::change::{Action, Change, Drift, DriftClass, Plan, PolicyResult, PolicyStatus};
+use crate::plan::model::note::{NoteCode, PlanNote};
 use crate::plan::model::step::Step;
 use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};

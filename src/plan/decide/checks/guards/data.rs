@@ -11,7 +11,8 @@ use crate::plan::decide::deposed::has_older_object;
 use crate::plan::decide::{byproducts, final_snapshot};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::change::{Cause, NoteCode, PlanNote};
+use crate::plan::model::change::Cause;
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// The limit on copies that a message names.
 const MAX_LISTED_SNAPSHOTS: usize = 3;
