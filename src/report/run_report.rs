@@ -12,7 +12,7 @@ use super::views::apply_outcome::{self, FailureContext, FailureText};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::change::{Action, Change, Plan, PolicyStatus};
-use crate::plan::model::due::DueTotal;
+use crate::plan::model::due::{DueAmount, DueTotal};
 use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::plan::model::step::{Operation, Step};
 
@@ -79,11 +79,10 @@ impl StepResults {
     #[must_use]
     pub fn due(&self, plan: &Plan) -> DueTotal {
         let mut total = DueTotal::default();
-        for due in plan.changes.iter().flat_map(|change| &change.cost.due) {
-            if matches!(self.all.get(&due.step), Some(StepResult::Done(_))) {
-                let at = self.started.get(&due.step).copied().unwrap_or(plan.base.made_at);
-                total.add(std::slice::from_ref(due), at);
-            }
+        let is_made = |due: &&DueAmount| matches!(self.all.get(&due.step), Some(StepResult::Done(_)));
+        let at = |due: &DueAmount| self.started.get(&due.step).copied().unwrap_or(plan.base.made_at);
+        for change in &plan.changes {
+            total.add_each(change.cost.due.iter().filter(is_made).map(|due| (due, at(due))));
         }
         total
     }

@@ -69,11 +69,22 @@ impl DueTotal {
 
     /// Adds the amounts of one change at a time. A change without amounts has no effect.
     pub fn add(&mut self, amounts: &[DueAmount], at: Timestamp) {
-        if amounts.is_empty() {
+        self.add_each(amounts.iter().map(|due| (due, at)));
+    }
+
+    /// Adds the amounts of one change, each at the time of its step. If one of them is not known, the change counts as not known,
+    /// as a whole. A change without amounts has no effect.
+    pub fn add_each<'d>(&mut self, amounts: impl Iterator<Item = (&'d DueAmount, Timestamp)>) {
+        let (mut sum, mut last) = (Some(Decimal::ZERO), None);
+        for (due, at) in amounts {
+            last = last.max(Some(at));
+            sum = sum.zip(due.amount_at(at)).and_then(|(sum, amount)| sum.checked_add(amount));
+        }
+        if last.is_none() {
             return;
         }
-        self.at = self.at.max(Some(at));
-        match sum_due(amounts, at).and_then(|amount| self.amount.checked_add(amount)) {
+        self.at = self.at.max(last);
+        match sum.and_then(|amount| self.amount.checked_add(amount)) {
             Some(amount) => self.amount = amount,
             None => self.unknown += 1,
         }
