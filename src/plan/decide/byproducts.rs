@@ -199,7 +199,7 @@ fn describe_origin(byproduct: &Byproduct<'_>) -> String {
 pub(in crate::plan) fn byproduct_notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
     let inputs = &joined.inputs;
     if inputs.options.with_leftovers {
-        return Vec::new();
+        return final_copy_notes(joined).collect();
     }
     let told = |byproduct: Byproduct<'_>| PlanNote {
         code: NoteCode::Left,
@@ -215,10 +215,11 @@ pub(in crate::plan) fn byproduct_notes(joined: &JoinedState<'_>) -> Vec<PlanNote
         address: None,
     };
     let found = find_byproducts(inputs, joined.declared, inputs.ledger).into_iter().map(told);
-    found.chain(earlier_leftovers(joined)).collect()
+    found.chain(earlier_leftovers(joined)).chain(final_copy_notes(joined)).collect()
 }
 
-/// Returns the byproducts that a destroy leaves live; none if it deletes them.
+/// Returns the objects outside of the ledger that a destroy leaves live: final snapshots that earlier applies made, and the
+/// byproducts, unless it deletes them.
 pub(in crate::plan) fn outliving_objects<'a>(joined: &JoinedState<'a>) -> impl Iterator<Item = &'a Object> {
     let inputs = &joined.inputs;
     let found = if inputs.options.with_leftovers {
@@ -226,7 +227,30 @@ pub(in crate::plan) fn outliving_objects<'a>(joined: &JoinedState<'a>) -> impl I
     } else {
         find_byproducts(inputs, joined.declared, inputs.ledger)
     };
-    found.into_iter().map(|byproduct| byproduct.object)
+    found.into_iter().map(|byproduct| byproduct.object).chain(earlier_final_copies(joined))
+}
+
+/// Returns the final snapshots of earlier applies that a destroy leaves live; none for a plan that is not a destroy.
+fn earlier_final_copies<'a>(joined: &JoinedState<'a>) -> impl Iterator<Item = &'a Object> {
+    let is_destroy = joined.inputs.options.destroy;
+    let copies = is_destroy.then(|| final_snapshot::earlier_copies(joined));
+    copies.into_iter().flatten().map(|(_, copy)| copy)
+}
+
+/// Returns a note for each final snapshot of an earlier apply.
+fn final_copy_notes<'s>(joined: &'s JoinedState<'_>) -> impl Iterator<Item = PlanNote> + 's {
+    earlier_final_copies(joined).map(|copy| PlanNote {
+        code: NoteCode::Left,
+        text: format!(
+            "the {} {} stays live and billed: the final snapshot of an object that this stack deleted",
+            copy.kind,
+            describe_priced_object(&joined.inputs, copy)
+        ),
+        help: "no destroy deletes a final snapshot: delete it in the service once it is not needed"
+            .to_owned(),
+        source: None,
+        address: None,
+    })
 }
 
 /// Returns a note for each byproduct of an earlier destroy that is still live.

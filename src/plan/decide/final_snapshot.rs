@@ -208,21 +208,23 @@ pub(in crate::plan) fn leave_their_projects(joined: &JoinedState<'_>, decisions:
         return;
     }
     let keeps = |n: &usize| decisions[*n].removes() && copy_of(joined, &joined.subjects[*n]).is_some();
-    let mut kept: BTreeMap<&Name, String> = BTreeMap::new();
-    for (project, copy) in earlier_copies(joined) {
-        kept.insert(project, format!("the {} {} is in it", copy.kind, object_name(copy)));
-    }
+    let mut kept: BTreeMap<&Name, Vec<String>> = BTreeMap::new();
     for subject in (0..decisions.len()).filter(keeps).map(|n| &joined.subjects[n]) {
         if let Some(project) = subject.owned_object().and_then(|owned| owned.project.as_ref()) {
-            kept.insert(project, format!("the final snapshot of {} stays in it", subject.address));
+            let why = format!("the final snapshot of {} stays in it", subject.address);
+            kept.entry(project).or_default().push(why);
         }
+    }
+    for (project, copy) in earlier_copies(joined) {
+        let why = format!("the {} {} is in it", copy.kind, object_name(copy));
+        kept.entry(project).or_default().push(why);
     }
     for n in projects {
         let subject = &joined.subjects[n];
         if let Some(why) = subject.owned_object().and_then(|owned| kept.remove(&owned.id)) {
             decisions[n].act =
                 if subject.block.is_some() { DecisionKind::Keep } else { DecisionKind::Forget };
-            decisions[n].reason = Some(why);
+            decisions[n].reason = Some(why.join(", and "));
         }
     }
 }
@@ -238,7 +240,9 @@ fn object_name(object: &Object) -> &str {
 
 /// Returns the copies that earlier applies left, with their projects. They are recognized by the ids of
 /// objects that this stack deleted.
-fn earlier_copies<'a>(joined: &JoinedState<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
+pub(in crate::plan) fn earlier_copies<'a>(
+    joined: &JoinedState<'a>,
+) -> impl Iterator<Item = (&'a Name, &'a Object)> {
     let buried = joined.inputs.ledger.tombstones.iter();
     let marks: BTreeSet<(&str, String)> = buried
         .filter_map(|(id, stone)| {
