@@ -138,6 +138,11 @@ impl ReadyObjects {
         self.seen.borrow_mut().insert(address.clone(), object);
     }
 
+    /// Drops the objects of some resources: the next expression that reads them reads them again.
+    pub(super) fn drop_objects(&self, is_outdated: impl Fn(&Address) -> bool) {
+        self.seen.borrow_mut().retain(|address, _| !is_outdated(address));
+    }
+
     /// Marks a resource's object as ready.
     pub(super) fn mark_ready(&self, address: &Address) {
         self.at_rest.borrow_mut().insert(address.clone());

@@ -21,7 +21,7 @@ use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
 use crate::ledger::state::run_details::{
     MAX_ERROR_CHARS, MAX_POLICY_ADDRESSES, PolicyRun, ResourceResult, ResourceRun,
 };
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::values::value::{Attributes, Value};
@@ -77,6 +77,10 @@ pub(super) async fn add_known_outputs<C: Transport, K: Clock, R: Random, S: Stor
     outcome: &mut Outcome,
 ) {
     let has_failed = !(outcome.failed.is_empty() && outcome.skipped.is_empty());
+    // What the service computes from an object's children has changed since the object was read.
+    let above = plan.steps.iter().flat_map(|step| path_prefixes(step.address.as_str()).rev().skip(1));
+    let above: HashSet<&str> = above.collect();
+    parts.objects.drop_objects(|address| above.contains(address.as_str()));
     for (name, expression) in &plan.outputs {
         let value = match planned_value(plan, name) {
             Some(value) => value.clone(),

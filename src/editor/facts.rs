@@ -154,6 +154,9 @@ pub fn describe_change(attribute: &Attribute) -> Option<String> {
         sentence.push_str("; ");
         sentence.push_str(Effect::text(*effect));
     }
+    for (value, effect) in attribute.effects_to {
+        sentence.extend(["; to `", value, "`: ", Effect::text(*effect)]);
+    }
     sentence.push('.');
     Some(sentence)
 }

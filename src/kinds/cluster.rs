@@ -96,7 +96,7 @@ pub(super) static CLUSTER: Kind = Kind {
         Attribute::computed("cluster_id", TEXT).summary("Short id.").assumed(),
         Attribute::computed("status", TEXT).summary("running when it can be used.").assumed(),
         Attribute::computed("endpoint", TEXT).summary("The address of its API.").assumed(),
-        PRICE_PER_HOUR.assumed(),
+        PRICE_PER_HOUR.of_children().assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),

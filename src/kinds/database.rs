@@ -85,6 +85,7 @@ pub(super) static DATABASE: Kind = Kind {
             .summary("Storage in GB; the plan's by default. It can only grow.")
             .on_change(UpdateStrategy::Patch { call: &SCALE, body: "storage_gb" })
             .grow_only()
+            .follows(&["plan"])
             .effects(&[Effect::Charge]),
         Attribute::default("ha_enabled", Type::Boolean, Literal::Bool(false))
             .summary("A standby with automatic failover; +70 % of the plan price (mysql, kafka +140 %).")

@@ -78,7 +78,7 @@ pub(super) static VM: Kind = Kind {
             .returned("status")
             .summary("Whether it runs.")
             .on_change(UpdateStrategy::Switch(&[("on", START), ("off", STOP)]))
-            .effects(&[Effect::Restart])
+            .effects_to(&[("off", Effect::Stops)])
             .read_as(&[("active", "on"), ("stopped", "off")])
             .after_creation()
             .assumed(),

@@ -130,7 +130,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let base = plan_base(&joined, &projects, &decisions, &ordered);
     let outputs = outputs::output_values(&joined, &decisions, &mut blocks);
     let touched = |number: usize| !ordered.of[number].is_empty();
-    let planned_outputs = outputs::plan_outputs(&joined, &outputs, &touched);
+    let planned_outputs = outputs::plan_outputs(&joined, &decisions, &outputs, &touched);
     let values =
         if options.wants_values { plan_values(&joined, &decisions) } else { PlanValues::default() };
     let findings = PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs };

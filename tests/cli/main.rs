@@ -44,6 +44,7 @@ mod ledgers;
 mod leftovers;
 mod login;
 mod lost_ledger;
+mod lost_values;
 mod lsp;
 mod lying;
 mod modules;

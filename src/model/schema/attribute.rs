@@ -88,15 +88,19 @@ pub struct Attribute {
     pub catalog_grow_only: Option<&'static str>,
     /// Additional effects of a change; empty where a change in place has no side effect.
     pub effects: &'static [Effect],
+    /// Additional effects of a change to one of these values.
+    pub effects_to: &'static [(&'static str, Effect)],
     /// Whether the service only stores a change: it builds, moves or restarts nothing.
     pub at_once: bool,
     /// Whether list responses have it; otherwise only a GET by id does.
     pub listed: bool,
     /// Whether the service omits its field from a GET by id while it is not set.
     pub omitted_when_empty: bool,
-    /// For a computed attribute: the attributes whose change may give it another value, or `EVERY_CHANGE`. With such a
-    /// change the value counts as unknown in the plan.
+    /// The attributes whose change may give it another value, or `EVERY_CHANGE`: with such a change, the value that no block
+    /// writes counts as unknown in the plan.
     pub follows: &'static [&'static str],
+    /// Whether the service computes it from the object's children, such as the sum of their prices.
+    pub of_children: bool,
     /// Whether the create body has it; otherwise a call sets it after the creation, such as `power`.
     pub at_creation: bool,
     /// Live values and their names in the language (`active` is `on`); empty where they are equal.
@@ -151,6 +155,15 @@ impl ServiceUpgrade {
 pub const EVERY_CHANGE: &[&str] = &["*"];
 
 impl Attribute {
+    /// Returns the additional effects of a change from one value to another: none where a link is only made, which nothing uses
+    /// yet.
+    pub fn effects_of(&self, before: &Value, after: &Value) -> impl Iterator<Item = Effect> {
+        let is_new_link = matches!(self.change, UpdateStrategy::Link { .. }) && *before == Value::Null;
+        let any = self.effects.iter().filter(move |_| !is_new_link);
+        let to = self.effects_to.iter().filter(|(value, _)| after.as_text() == Some(value));
+        any.copied().chain(to.map(|(_, effect)| *effect))
+    }
+
     /// Returns a live value with a secret at each position where one of the `known` values has one. Of a private
     /// attribute also every entry whose key no known value has becomes a secret: another user set it.
     #[must_use]
@@ -191,10 +204,12 @@ impl Attribute {
             grow_only: false,
             catalog_grow_only: None,
             effects: &[],
+            effects_to: &[],
             at_once: false,
             listed: true,
             omitted_when_empty: false,
             follows: &[],
+            of_children: false,
             at_creation: true,
             read_as: &[],
             secret: false,
@@ -293,6 +308,13 @@ impl Attribute {
         self
     }
 
+    /// Sets the additional effects of a change to one of these values.
+    #[must_use]
+    pub const fn effects_to(mut self, effects: &'static [(&'static str, Effect)]) -> Self {
+        self.effects_to = effects;
+        self
+    }
+
     /// Declares that the service only stores a change of it.
     #[must_use]
     pub const fn at_once(mut self) -> Self {
@@ -325,6 +347,13 @@ impl Attribute {
     #[must_use]
     pub const fn follows(mut self, attributes: &'static [&'static str]) -> Self {
         self.follows = attributes;
+        self
+    }
+
+    /// Declares that the service computes it from the object's children: a change of one may give it another value.
+    #[must_use]
+    pub const fn of_children(mut self) -> Self {
+        self.of_children = true;
         self
     }
 

@@ -9,12 +9,13 @@ use foldhash::{HashMap, HashSet};
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
-use crate::model::schema::{Effect, Kind, Type};
+use crate::model::schema::{Attribute, Effect, Kind, Type};
 use crate::model::source::{SourceLocation, Span};
 use crate::model::values::derived::Derivation;
 use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::display_value;
+use crate::plan::diff::lost_values::lost_values;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
 use crate::plan::model::change::{
     Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, IdNames, LiveNames, ModuleMove,
@@ -71,7 +72,7 @@ pub(in crate::plan) fn change_line(
         cost: facts.cost,
         steps: facts.steps,
         rest: unchanged_attributes(joined, &decision),
-        attributes: attribute_changes(joined, decision),
+        attributes: attribute_changes(joined, subject, decision),
     })
 }
 
@@ -215,18 +216,28 @@ fn change_reason(subject: &ResourceState<'_>, decision: &Decision<'_>, left_over
     }
 }
 
-fn attribute_changes(joined: &JoinedState<'_>, decision: Decision<'_>) -> Vec<AttributeChange> {
+fn attribute_changes<'a>(
+    joined: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
+    decision: Decision<'a>,
+) -> Vec<AttributeChange> {
     match decision.act {
         DecisionKind::Create => {
             let mut created = Vec::with_capacity(decision.wants.len());
             created.extend(decision.wants.into_iter().filter_map(|want| created_attribute(joined, want)));
             created
         }
-        DecisionKind::Update | DecisionKind::Replace { .. } => decision
-            .differences
-            .into_iter()
-            .map(|difference| changed_attribute(joined, difference))
-            .collect(),
+        DecisionKind::Update | DecisionKind::Replace { .. } => {
+            let lost = lost_values(joined, subject, &decision);
+            // They do not cause the replacement, but follow from it.
+            let lost = lost.into_iter().map(|difference| AttributeChange {
+                removed: difference.after == Value::Null && has_no_default(difference.attribute),
+                forces_replacement: false,
+                ..changed_attribute(joined, difference)
+            });
+            let written = decision.differences.into_iter();
+            written.map(|difference| changed_attribute(joined, difference)).chain(lost).collect()
+        }
         DecisionKind::Keep | DecisionKind::Frozen | DecisionKind::Delete | DecisionKind::Forget => {
             Vec::new()
         }
@@ -348,6 +359,11 @@ fn is_taken_away(difference: &AttributeDiff<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
+/// Returns whether an attribute of a new object has no value where the configuration sets none.
+fn has_no_default(attribute: &Attribute) -> bool {
+    attribute.ty.can_be_emptied() || matches!(attribute.ty, Type::Text { .. })
+}
+
 /// Returns where a value was written and what set it; for an entry of a map, the entry's own location. The location is
 /// `None` when no block writes the value, the setter when the file that declares the block writes it.
 fn value_origin(
@@ -366,13 +382,15 @@ fn source_location(joined: &JoinedState<'_>, span: Span) -> Option<SourceLocatio
 /// Returns the resources that a change affects: those that refer to the object, in address order and without
 /// duplicates. Empty when the change neither removes the object nor interrupts it.
 fn affected_resources(joined: &JoinedState<'_>, n: usize, decision: &Decision<'_>) -> Vec<Address> {
-    let disturbs =
-        |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);
+    let disturbs = |effect: Effect| {
+        matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange | Effect::Stops)
+    };
+    let effects = |difference: &AttributeDiff<'_>| {
+        difference.attribute.effects_of(&difference.before, &difference.after).any(disturbs)
+    };
     let felt = match decision.act {
         DecisionKind::Replace { .. } | DecisionKind::Delete => true,
-        DecisionKind::Update => {
-            decision.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs))
-        }
+        DecisionKind::Update => decision.differences.iter().any(effects),
         _ => false,
     };
     if !felt {

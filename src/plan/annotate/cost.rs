@@ -11,6 +11,7 @@ use crate::model::schema::{Kind, Price, PriceTerm};
 use crate::model::values::value::Value;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::diff::lost_values::initial_value;
 use crate::plan::diff::planned_values::value_after_apply;
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -160,9 +161,13 @@ pub(in crate::plan) fn billed_value_after(
     // A value that the service measures is not zero: the price stays unknown until it is.
     let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
     let waits = || Value::unknown(vec![subject.address.clone()]);
-    // A value that the service chose for the old object is expected for the new one, too.
-    let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
-    value_after_apply(subject, decision, name).or_else(chosen).or_else(|| measured.then(waits))
+    let usual = || subject.kind.attribute(name).filter(|_| decision.is_new()).and_then(initial_value);
+    // A value that the service chose for the old object is expected for the new one, too. One that was configured is not.
+    let is_configured =
+        decision.is_new() && subject.entry.is_some_and(|entry| entry.applied.contains_key(name));
+    let chosen = || subject.object().filter(|_| !measured && !is_configured)?.attributes.get(name).cloned();
+    let after = value_after_apply(subject, decision, name).or_else(usual);
+    after.or_else(chosen).or_else(|| measured.then(waits))
 }
 
 /// Returns the sum of the known prices; `None` where none is known, also for an empty list.

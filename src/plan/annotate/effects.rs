@@ -206,8 +206,8 @@ pub(in crate::plan) fn older_object_effects(
 fn attributes_by_effect(decision: &Decision<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
     let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
     for difference in &decision.differences {
-        for effect in difference.attribute.effects {
-            let names = causes.entry(*effect).or_default();
+        for effect in difference.attribute.effects_of(&difference.before, &difference.after) {
+            let names = causes.entry(effect).or_default();
             if !names.contains(&difference.attribute.name) {
                 names.push(difference.attribute.name);
             }

@@ -4,7 +4,7 @@
 
 pub(in crate::plan) mod resource_values;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 
@@ -19,7 +19,8 @@ use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
-use crate::plan::diff::planned_values::{ID, KnownDecisions, PlannedValues, planned_value};
+use crate::plan::diff::lost_values::is_displaced;
+use crate::plan::diff::planned_values::{ID, KnownDecisions, PlannedValues, follows_change, planned_value};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::{fingerprint_secrets, is_as_written};
 use crate::plan::model::output::{OutputCause, PlannedOutput};
@@ -42,7 +43,8 @@ pub(in crate::plan) fn output_values<'a>(
         return Attributes::new();
     }
     let is_whole = options.targets.is_empty() && options.excluded.is_empty() && !options.only_looks;
-    let scope = ValuesAfterApply { joined, decisions };
+    let scope =
+        ValuesAfterApply { joined, decisions, changing_children: changing_children(joined, decisions) };
     let outputs = joined.inputs.stack.outputs.iter();
     let evaluated = outputs.map(|(name, output)| {
         let value = evaluate_expression(&output.expression, &scope).unwrap_or_else(|error| {
@@ -62,6 +64,7 @@ pub(in crate::plan) fn output_values<'a>(
 /// `touched` says of a resource whether a step changes its object.
 pub(in crate::plan) fn plan_outputs(
     joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     values: &Attributes,
     touched: &dyn Fn(usize) -> bool,
 ) -> Vec<PlannedOutput> {
@@ -78,7 +81,7 @@ pub(in crate::plan) fn plan_outputs(
         let before = recorded.get(name);
         match (values.get(name), inputs.stack.outputs.get(name)) {
             (Some(after), Some(output)) => {
-                planned_output(joined, (name, output), (before, after), &changing)
+                planned_output(joined, (name, output), (before, after), (&changing, decisions))
             }
             _ => PlannedOutput {
                 name: name.clone(),
@@ -100,9 +103,20 @@ fn planned_output(
     joined: &JoinedState<'_>,
     (name, output): (&Name, &Output),
     (before, after): (Option<&Value>, &Value),
-    changing: &BTreeSet<&Address>,
+    (changing, decisions): (&BTreeSet<&Address>, &[Decision<'_>]),
 ) -> PlannedOutput {
-    let is_source = |address: &Address| address.root() == OTHER_STACKS || changing.contains(address);
+    let reads = output.expression.attribute_reads();
+    // A known value has no part in a change that leaves alone what the output reads.
+    let is_read_changed = |address: &Address| {
+        let number = joined.index.get(address).filter(|_| !after.is_unknown());
+        let Some(decision) = number.map(|number| &decisions[*number]) else { return true };
+        let is_changed = |name: &&Name| decision.changes(&[name.as_str()]);
+        let mut parts = reads.iter().filter(|(read, _)| *read == address).map(|(_, part)| part);
+        decision.act != DecisionKind::Update || parts.any(|part| part.as_ref().is_none_or(is_changed))
+    };
+    let is_source = |address: &Address| {
+        address.root() == OTHER_STACKS || changing.contains(address) && is_read_changed(address)
+    };
     let waits_for = after.waits_for();
     let mut because: Vec<Address> = output
         .expression
@@ -206,6 +220,22 @@ fn is_same_secret(recorded: &Value, planned: &Value, key: &FingerprintKey) -> bo
 struct ValuesAfterApply<'s, 'a> {
     joined: &'s JoinedState<'a>,
     decisions: &'s [Decision<'a>],
+    changing_children: ChangingChildren<'s>,
+}
+
+/// The children that an apply creates, changes or deletes, by their parent.
+type ChangingChildren<'s> = BTreeMap<&'s Address, Vec<Address>>;
+
+fn changing_children<'s>(joined: &'s JoinedState<'_>, decisions: &[Decision<'_>]) -> ChangingChildren<'s> {
+    let mut found = ChangingChildren::new();
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
+        if let Some(parent) = subject.parent()
+            && !matches!(decision.act, DecisionKind::Keep | DecisionKind::Frozen | DecisionKind::Forget)
+        {
+            found.entry(parent).or_default().push(subject.address.clone());
+        }
+    }
+    found
 }
 
 impl<'s, 'a> ValuesAfterApply<'s, 'a> {
@@ -227,12 +257,26 @@ impl<'s, 'a> ValuesAfterApply<'s, 'a> {
         let number = *self.joined.index.get(address)?;
         Some((&self.joined.subjects[number], &self.decisions[number]))
     }
+
+    /// Returns the recorded value; unknown until the children are changed that the service computes it from.
+    fn recorded_value(
+        &self,
+        (subject, decision): (&ResourceState<'_>, &Decision<'_>),
+        name: &str,
+    ) -> Option<Value> {
+        let of_children = subject.kind.attribute(name).is_some_and(|attribute| attribute.of_children);
+        match self.changing_children.get(subject.address).filter(|_| of_children && !decision.is_new()) {
+            Some(children) => Some(Value::unknown(children.clone())),
+            None => recorded_value(subject, decision, name),
+        }
+    }
 }
 
 impl AttributeLookup for ValuesAfterApply<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         match (self.find(address), attribute.filter(|name| *name != ID)) {
-            (Some((subject, decision)), Some(name)) => recorded_value(subject, decision, name)
+            (Some((subject, decision)), Some(name)) => self
+                .recorded_value((subject, decision), name)
                 .unwrap_or_else(|| Value::unknown(vec![address.clone()]))
                 .mark_secret(subject.kind.is_secret(name)),
             _ => self.planned().attribute(address, attribute),
@@ -240,10 +284,11 @@ impl AttributeLookup for ValuesAfterApply<'_, '_> {
     }
 
     fn object(&self, address: &Address) -> (Attributes, bool) {
-        let (mut found, is_whole) = self.planned().object(address);
+        let (mut found, mut is_whole) = self.planned().object(address);
         if let Some((subject, decision)) = self.find(address) {
             for (name, value) in found.iter_mut().filter(|(name, _)| *name != ID) {
-                if let Some(recorded) = recorded_value(subject, decision, name) {
+                if let Some(recorded) = self.recorded_value((subject, decision), name) {
+                    is_whole &= !recorded.is_unknown();
                     *value = recorded.mark_secret(subject.kind.is_secret(name));
                 }
             }
@@ -264,6 +309,10 @@ fn recorded_value(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &s
     let Some(attribute) = attribute.filter(|attribute| attribute.is_writable()) else {
         return planned_value(subject, decision, name);
     };
+    let is_written = decision.find_attribute(name).is_some();
+    if !is_written && (is_displaced(subject.kind, decision, name) || follows_change(attribute, decision)) {
+        return planned_value(subject, decision, name);
+    }
     let stays = decision.act == DecisionKind::Frozen && subject.object().is_some();
     let live = object.map(|object| live_value(subject, attribute, object.attributes.get(name)));
     let wanted = decision.find_attribute(name).filter(|_| !stays).map(|want| want.stored_value().clone());

@@ -7,4 +7,5 @@ pub mod confirmation;
 pub(super) mod current_value;
 pub(super) mod desired;
 pub(super) mod drift;
+pub(super) mod lost_values;
 pub(super) mod planned_values;

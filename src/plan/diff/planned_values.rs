@@ -4,6 +4,7 @@
 //! resource without an object, or whose object is replaced, has only its written attributes; its id and
 //! all other attributes are unknown.
 
+use super::lost_values::is_displaced;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::expression::AttributeLookup;
@@ -115,6 +116,9 @@ pub(in crate::plan) fn planned_value(
         return Some(want.value.clone());
     }
     let attribute = subject.kind.attribute(name);
+    if is_displaced(subject.kind, decision, name) {
+        return Some(Value::Null);
+    }
     let Some(object) = subject.object().filter(|_| !decision.is_new()) else {
         return match attribute?.presence {
             Presence::Default(literal) => Some(literal.value()),
@@ -127,12 +131,12 @@ pub(in crate::plan) fn planned_value(
         Some(attribute) => attribute.hidden([applied, None], live),
         None => live,
     };
-    let computed = attribute.filter(|a| decision.act == DecisionKind::Update && !a.is_writable());
-    let unsettled = computed.is_some_and(|attribute| {
+    let updated = attribute.filter(|_| decision.act == DecisionKind::Update);
+    let unsettled = updated.is_some_and(|attribute| {
+        let follows = follows_change(attribute, decision);
         // An empty value is final once the object is ready: then only a change that the attribute follows fills it.
         let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
-        let follows = attribute.follows == EVERY_CHANGE || decision.changes(attribute.follows);
-        fills || follows || changes_address(decision)
+        follows || !attribute.is_writable() && (fills || changes_address(decision))
     });
     (!unsettled).then_some(live)
 }
@@ -157,7 +161,11 @@ pub(in crate::plan) fn value_after_apply(
     let live = object.and_then(|object| object.attributes.get(name));
     let written = subject.kind.attribute(name).is_some_and(Attribute::is_writable);
     let (Some(live), true) = (live, written) else { return planned_value(subject, decision, name) };
-    if !decision.changes(&[name]) {
+    if is_displaced(subject.kind, decision, name) {
+        return Some(Value::Null);
+    }
+    let follows = subject.kind.attribute(name).is_some_and(|attribute| follows_change(attribute, decision));
+    if !decision.changes(&[name]) && !follows {
         return Some(live.clone());
     }
     match (live, planned_value(subject, decision, name)) {
@@ -169,6 +177,11 @@ pub(in crate::plan) fn value_after_apply(
         }
         (_, foreseen) => foreseen,
     }
+}
+
+/// Returns whether the service may give an attribute another value because of a change.
+pub(in crate::plan) fn follows_change(attribute: &Attribute, decision: &Decision<'_>) -> bool {
+    attribute.follows == EVERY_CHANGE || decision.changes(attribute.follows)
 }
 
 fn changes_address(decision: &Decision<'_>) -> bool {

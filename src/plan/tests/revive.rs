@@ -135,6 +135,7 @@ fn a_change_of_the_source_type_replaces_the_app() {
     insta::assert_snapshot!(show(&world.settle()), @r#"
     -/+ app.web config: it was created with image, and no call changes that to source_dir
         source_dir null → sha256:1
+        image nginx → null
     0 app.web delete app-1 after []
     1 app.web create after [0]
     "#);
@@ -142,6 +143,7 @@ fn a_change_of_the_source_type_replaces_the_app() {
     insta::assert_snapshot!(show(&world.settle()), @r#"
     -/+ app.web config: it was created with source_dir, and no call changes that to image
         image null → nginx
+        source_dir sha256:1 → null
     0 app.web delete app-2 after []
     1 app.web create after [0]
     "#);
@@ -154,6 +156,7 @@ fn a_change_of_the_source_type_replaces_the_app() {
     -/+ app.web config: it was created with image, and no call changes that to repo
         repo null → acme/shop !
         branch null → main
+        image nginx → null
     0 app.web delete app-3 after []
     1 app.web create after [0]
     "#);
