@@ -65,8 +65,9 @@ pub struct Plan {
     /// Notes that block nothing: declarations with nothing left to do, probable renames.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<PlanNote>,
-    /// Whether deletions were left out that nothing else in the plan waits for: a later run plans and makes them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Whether deletions were left out that nothing else in the plan waits for: a later run plans and makes them. No saved
+    /// plan leaves any out.
+    #[serde(skip)]
     pub holds_deletions: bool,
     /// The number of requests that reading the live objects took.
     pub requests: RequestCount,
