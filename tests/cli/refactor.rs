@@ -58,7 +58,7 @@ fn a_renamed_resource_keeps_its_object() {
     assert_eq!(case.ok("plan").stdout.lines().count(), 1);
     case.ok("plan -v").says(&[
         "move of vm.frontend to vm.web has nothing left to do",
-        "remove the entry: stead fmt --prune",
+        "stead fmt --prune removes it",
     ]);
 }
 

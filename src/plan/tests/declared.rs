@@ -192,7 +192,7 @@ fn an_import_adopts_once() {
     insta::assert_snapshot!(show(&world.plan()), @r#"
     < vm.other config: it exists already and is adopted
         name web → other !
-    i import of vm.web has nothing left to do | remove the entry: stead fmt --prune
+    i import of vm.web has nothing left to do | stead fmt --prune removes it
     ! adopt: Adopting vm.other would replace it at once: name cannot be changed in place.
     ! adopt: x1 belongs to vm.web already.
     "#);

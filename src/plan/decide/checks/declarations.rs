@@ -36,7 +36,7 @@ pub(in crate::plan) fn notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
         PlanNote {
             code: NoteCode::Done,
             text: format!("{} has nothing left to do", done.text),
-            help: "remove the entry: stead fmt --prune".to_owned(),
+            help: "stead fmt --prune removes it".to_owned(),
             source,
             address: None,
         }
