@@ -50,12 +50,12 @@ fn cost_prices_the_stack_before_after_per_environment_and_offline() {
     let case = Case::example("shop").emulator();
     case.ok("cost").says(&[
         "shop/staging",
-        "after against now: +$171.00",
+        "after against now: +$177.00",
         "RESOURCE",
         "NOW",
         "AFTER",
         "total",
-        "$171.00",
+        "$177.00",
     ]);
     let plan = case.ok("plan -o shop.plan --output json").json();
     let total = |args: &str| case.ok(&format!("cost {args} --output json")).json()["total"][0].clone();
@@ -80,5 +80,5 @@ fn cost_prices_the_stack_before_after_per_environment_and_offline() {
     let output = offline.env_remove("STEAD_API_URL").env_remove("STEAD_API_KEY").output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("prices of the built-in cloud, not of your account"), "{told}");
-    assert!(told.contains("$171.00"), "{told}");
+    assert!(told.contains("$177.00"), "{told}");
 }

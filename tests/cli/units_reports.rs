@@ -165,8 +165,9 @@ fn a_stack_that_cannot_be_read_is_in_every_report() {
 
 #[test]
 fn the_markdown_counts_what_has_no_known_price() {
-    let app = "app: { NAME: { type: web, name: NAME, repo: acme/a, branch: main, port: 80 } }\n";
-    let stack = |name: &str| format!("stead: 1\nstack: {name}\n{}", app.replace("NAME", name));
+    // Its size is known once the project exists.
+    let volume = "project: { NAME: {} }\nvolume: { NAME: { name: NAME, size: \"${project.NAME.created_at == '' ? 10 : 20}\" } }\n";
+    let stack = |name: &str| format!("stead: 1\nstack: {name}\n{}", volume.replace("NAME", name));
     let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
     case.write("one/stead.yaml", stack("one"));
     case.write("two/stead.yaml", stack("two"));

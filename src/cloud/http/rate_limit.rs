@@ -26,7 +26,7 @@ const BURST_WINDOW: Duration = Duration::from_secs(61);
 
 /// Over how many requests the even spacing holds on average: a timer is a little late each time, and the next requests make
 /// up for it.
-const AVERAGED_REQUESTS: usize = 8;
+const AVERAGED_REQUESTS: u32 = 8;
 
 /// Maximum wait after repeated refusals.
 const MAX_PENALTY: Duration = Duration::from_mins(1);
@@ -223,9 +223,9 @@ impl RateLimit {
     fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
         let spacing = RATE_WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
-        let earliest = match self.sent.len().checked_sub(AVERAGED_REQUESTS) {
+        let earliest = match self.sent.len().checked_sub(AVERAGED_REQUESTS as usize) {
             Some(first) => {
-                let average = self.sent[first] + spacing * AVERAGED_REQUESTS as u32;
+                let average = self.sent[first] + spacing * AVERAGED_REQUESTS;
                 average.max(*last + spacing * 4 / 5)
             }
             None => *last + spacing,

@@ -5,7 +5,7 @@
 use super::attributes::{AttributeDiffer, display_value};
 use crate::model::address::Name;
 use crate::model::schema::meaning::is_unset;
-use crate::model::schema::{Attribute, Kind, Presence, RuleCheck, Type};
+use crate::model::schema::{Attribute, Kind, Literal, Presence, RuleCheck, Type};
 use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -50,7 +50,7 @@ pub(in crate::plan) fn is_displaced(kind: &Kind, decision: &Decision<'_>, name: 
 pub(in crate::plan) fn initial_value(attribute: &Attribute) -> Option<Value> {
     match attribute.presence {
         Presence::Default(literal) => Some(literal.value()),
-        _ => attribute.usual.map(|literal| literal.value()),
+        _ => attribute.usual.map(Literal::value),
     }
 }
 
