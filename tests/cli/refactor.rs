@@ -56,10 +56,8 @@ fn a_renamed_resource_keeps_its_object() {
     no_changes(&case);
     case.ok("plan").says(&["No changes", "1 declaration has nothing left to do"]);
     assert_eq!(case.ok("plan").stdout.lines().count(), 1);
-    case.ok("plan -v").says(&[
-        "move of vm.frontend to vm.web has nothing left to do",
-        "stead fmt --prune removes it",
-    ]);
+    case.ok("plan -v")
+        .says(&["move of vm.frontend to vm.web has nothing left to do", "stead fmt --prune removes it"]);
 }
 
 #[test]
