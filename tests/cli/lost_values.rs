@@ -200,3 +200,28 @@ fn a_destroy_counts_the_final_snapshots_that_earlier_applies_made() {
         case.ok(&format!("plan --destroy {flags}")).says(&["v-final-", "a month", "stays live and billed"]);
     }
 }
+
+#[test]
+fn a_secret_that_is_removed_was_not_changed_outside() {
+    let stack = |app: &str| {
+        format!(
+            "stead: 1\nstack: s\nvars: {{ tok: {{ type: secret, default: canary-77 }} }}\napp: {{ a: {{ image: nginx, port: 8080, {app} }} }}\n"
+        )
+    };
+    let with = "type: web, env_vars: { TOK: $vars.tok, MIX: \"x-${vars.tok}\", PLAIN: a }";
+    let case = Case::new().file("stead.yaml", stack(with)).emulator();
+    case.ok("apply --yes");
+    for new in
+        ["type: web, env_vars: { PLAIN: a }", "type: private, env_vars: { PLAIN: a }", "type: private"]
+    {
+        case.write("stead.yaml", stack(new));
+        let plan = case.ok("plan --output json").json();
+        let change = &plan["changes"][0];
+        assert_eq!(change["cause"], "config", "{new}: {change}");
+        let lost: Vec<&Value> =
+            change["attributes"].as_array().unwrap().iter().map(|one| &one["cause"]).collect();
+        assert!(lost.len() > 1 && lost.iter().all(|cause| **cause == "config"), "{new}: {change}");
+        assert!(!plan.to_string().contains("canary"), "{new}");
+        assert_eq!(plan["drift"], serde_json::json!([]), "{new}");
+    }
+}

@@ -62,9 +62,16 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         let live = returned_value(attribute, self.object)?;
         let applied = self.last_applied_value(attribute);
         let live = self.named_as([model, applied], attribute, live);
+        let both;
         let models: Vec<_> = match (model, applied) {
             // A part that is plain in either list is no secret of the other.
             (Some(model @ Value::List(_)), Some(applied @ Value::List(_))) => vec![model, applied],
+            // An entry that the block writes no longer stays as secret as it was.
+            (Some(Value::Map(model)), Some(Value::Map(applied))) => {
+                let entries = applied.iter().chain(model);
+                both = Value::Map(entries.map(|(key, value)| (key.clone(), value.clone())).collect());
+                vec![&both]
+            }
             _ => model.or(applied).into_iter().collect(),
         };
         let hides = attribute.secret || models.iter().any(|model| model.is_secret());
