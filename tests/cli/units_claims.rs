@@ -265,3 +265,39 @@ fn a_removed_unit_holds_what_it_is_attached_to_and_what_it_read() {
     case.ok(&format!("apply --all --stacks home --remove log/default --expect {fingerprint}"));
     case.ok(&format!("destroy --all --stacks home/default --yes --confirm {root}"));
 }
+
+/// Without a backend each stack has its ledger in its own directory: a command on one of them reads those of the others before
+/// it takes an object.
+#[test]
+fn one_stack_takes_no_object_that_another_stack_of_the_repository_owns() {
+    let stack = |name: &str, more: &str| format!("stead: 1\nstack: {name}\n{more}");
+    let volume = |key: &str| format!("volume: {{ {key}: {{ name: one, size: 20 }} }}\n");
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", stack("va", &volume("x")))
+        .file("e/stead.yaml", stack("ve", ""))
+        .emulator();
+    case.ok("-C a apply --yes");
+    let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    let import = format!("import: [{{ to: volume.y, id: {id} }}]\n{}", volume("y"));
+    case.write("c/stead.yaml", stack("vc", &import));
+    let owner = format!("{id} belongs to volume.x of va/default already");
+    for command in ["-C c plan", "-C c apply --yes"] {
+        let run = case.fails(4, command);
+        let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&owner), "{command}: {}", run.all());
+    }
+    case.write("c/stead.yaml", stack("vc", &volume("y")));
+    assert!(
+        case.fails(4, &format!("-C c plan --adopt volume.y={id}"))
+            .stdout
+            .contains("volume.x of va/default")
+    );
+    let unmanaged = case.ok("-C c ls --unmanaged").stdout;
+    assert!(!unmanaged.contains(&id), "{unmanaged}");
+    let refused = case.run(&format!("-C e import volume.y {id} --yes"));
+    assert_ne!(refused.code, 0, "{}", refused.all());
+    case.run("-C e import --all --yes");
+    assert!(!case.ok("ls --all").stdout.contains("ve/default  volume"), "{}", case.ok("ls --all").stdout);
+    case.ok("-C a plan --exit-code");
+}

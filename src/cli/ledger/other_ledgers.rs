@@ -2,6 +2,7 @@
 //! adopts or deletes them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::high_water_mark::HighWaterMarkStore;
 use super::ledger_listing::{self, ListedLedger};
@@ -121,37 +122,40 @@ pub(in crate::cli) fn objects_between_ledgers(ledger: &Ledger) -> Vec<(ObjectKey
     moving.collect()
 }
 
-/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that use the repository's
-/// built-in cloud; empty for a backend that is not a directory.
+/// Returns the ledgers of other stacks in the same configured directory, or without a backend those of the other stacks of the
+/// repository; empty for a backend that is not a directory, and for an untrusted stack without one.
 ///
 /// # Errors
 /// When a directory cannot be listed.
 async fn neighbor_ledgers(project: &LoadedStack) -> Result<Vec<ListedLedger>, CliFailure> {
     let (settings, stack) = (&project.settings, &project.stack);
     if settings.cloud == CloudEndpoint::Local {
-        return neighbours_in_local_cloud(project);
+        let cloud = |directory: &Path| stack_files::real_path(&embedded_cloud::data_directory(directory));
+        let own = cloud(&project.directory);
+        return neighbors_in_repository(project, &|directory| cloud(directory) == own);
     }
-    let Some(Ok(all @ LedgerLocation::Directory(_))) =
-        settings.backend.as_deref().map(LedgerLocation::parse)
-    else {
-        return Ok(Vec::new());
+    let all = match settings.backend.as_deref().map(LedgerLocation::parse) {
+        Some(Ok(all @ LedgerLocation::Directory(_))) => all,
+        None if !settings.untrusted => return neighbors_in_repository(project, &|_| true),
+        _ => return Ok(Vec::new()),
     };
     let mut found = ledger_listing::list_backend(&all, (&stack.name, &stack.environment.name)).await?;
     found.retain(|one| one.stack != stack.name);
     Ok(found)
 }
 
-/// Returns the ledgers of the other stacks of the repository whose built-in cloud has the same data.
-fn neighbours_in_local_cloud(project: &LoadedStack) -> Result<Vec<ListedLedger>, CliFailure> {
-    let cloud = embedded_cloud::data_directory(&project.directory);
+/// Returns the ledgers that the other stacks of the repository have in their own directories, as far as they share the objects.
+fn neighbors_in_repository(
+    project: &LoadedStack,
+    shares_objects: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<ListedLedger>, CliFailure> {
     let root = SharedRoot::find_root(&project.directory, false).root;
     let own = stack_files::real_path(&project.directory);
     let mut found = Vec::new();
     for stack in repository_walk::find_stacks(&project.settings, &root) {
         let is_other = stack_files::real_path(&stack.directory) != own;
-        let same_cloud = stack_files::real_path(&embedded_cloud::data_directory(&stack.directory))
-            == stack_files::real_path(&cloud);
-        let Some(header) = stack.header().filter(|_| is_other && same_cloud) else { continue };
+        let is_neighbor = is_other && shares_objects(&stack.directory);
+        let Some(header) = stack.header().filter(|_| is_neighbor) else { continue };
         let place = ledger_settings::local_directory(&project.settings, &stack.directory);
         found.extend(ledger_listing::list_environments(&place, &header.name)?);
     }

@@ -25,9 +25,11 @@ use crate::model::clock::Random;
 use crate::model::diagnostic::nearest_name;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 use crate::plan::annotate::generated_secrets;
 use crate::plan::decide::checks::kept_secrets::is_withheld;
 use crate::plan::model::change::Plan;
+use crate::plan::model::output::PlannedOutput;
 use crate::plan::model::step::{Operation, Step};
 
 /// Characters of generated secrets: none is special in a shell, a URL or an env file.
@@ -232,8 +234,11 @@ pub(in crate::cli) async fn complete_secrets(
     kept_secrets::pin_recipients(&project.settings, plan, journal).await?;
     check_plaintext(project, plan, &known)?;
     let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
-    let sends = plan.steps.iter().any(|step| writes(&step.operation))
-        || output_secrets::has_kept_outputs(&project.stack, &journal.ledger());
+    let has_writes = plan.steps.iter().any(|step| writes(&step.operation));
+    // Only what the plan says: a generated secret replaces the one that readers of an output have.
+    let is_generated = |output: &PlannedOutput| output.after.as_ref().is_some_and(Value::lacks_fingerprint);
+    let generates = has_writes || plan.output_changes().any(is_generated);
+    let sends = generates || output_secrets::has_kept_outputs(&project.stack, &journal.ledger());
     let mut secrets = known.secrets;
     for (name, deferred) in &project.stack.deferred_secrets {
         let SecretOrigin::Generated { length, deliver } = &deferred.origin else { continue };
@@ -251,7 +256,7 @@ pub(in crate::cli) async fn complete_secrets(
                 }
                 secret.clone()
             }
-            None if sends || rotates => {
+            None if generates || rotates => {
                 let secret = generate_secret(*length, random);
                 let record =
                     kept_secrets::kept_secret_record(&journal.ledger(), address.as_str(), None, &secret)?;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::outputs::generates;
 use crate::config::stack::model::{DeferredSecret, SecretOrigin, SecretSink};
 use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
 use crate::ledger::state::ledger::Ledger;
@@ -150,7 +151,7 @@ fn as_secret(live: &Value) -> Option<Secret> {
 
 /// Returns a note for each secret that an apply would generate, and for each that a program gives while the ledger has no
 /// key: its value has no fingerprint then, so that its program is all that a review can compare. None when the plan creates
-/// or updates nothing, because an apply without such a step needs no secret.
+/// or updates nothing and no output has such a secret, because an apply needs no secret then.
 pub(in crate::plan) fn generation_notes(
     joined: &JoinedState<'_>,
     decisions: &[Decision<'_>],
@@ -158,10 +159,14 @@ pub(in crate::plan) fn generation_notes(
     let makes = |decision: &Decision<'_>| {
         matches!(decision.act, DecisionKind::Create | DecisionKind::Update | DecisionKind::Replace { .. })
     };
-    if !decisions.iter().any(makes) {
+    let stack = joined.inputs.stack;
+    let mut in_output = false;
+    for output in stack.outputs.values() {
+        output.expression.each_value(&mut |value| in_output |= generates(value));
+    }
+    if !in_output && !decisions.iter().any(makes) {
         return Vec::new();
     }
-    let stack = joined.inputs.stack;
     let is_unknown =
         |deferred: &DeferredSecret| deferred.value.is_deferred() && !deferred.value.is_withheld();
     let note = |(name, deferred): (&Name, &DeferredSecret)| {

@@ -136,6 +136,7 @@ fn planned_output(
     };
     let cause = match differs {
         Difference::Same => None,
+        Difference::Unknown if because.is_empty() && generates(after) => Some(OutputCause::Config),
         // Nothing that the plan does makes it known: an apply leaves the output as it is.
         Difference::Unknown if because.is_empty() => None,
         _ if !because.is_empty() => Some(OutputCause::Upstream),
@@ -152,6 +153,17 @@ fn planned_output(
         possible_readers: Vec::new(),
         is_live: matches!(output.expression, Expression::Reference(Reference { attribute: Some(_), .. })),
         source: joined.inputs.stack.sources.location_of(output.span),
+    }
+}
+
+/// Returns whether a value has a secret that an apply of this stack generates.
+pub(super) fn generates(value: &Value) -> bool {
+    let of_stack = |name: &SmolStr| name.split('.').next() != Some(OTHER_STACKS);
+    match value {
+        Value::Secret(secret) => secret.is_yet_unknown() && secret.source_names().into_iter().any(of_stack),
+        Value::List(items) => items.iter().any(generates),
+        Value::Map(map) => map.values().any(generates),
+        _ => false,
     }
 }
 
