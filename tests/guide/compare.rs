@@ -1,4 +1,5 @@
-//! Whether an output is the one that a page shows: times, ids, fingerprints, addresses and the width of columns aside.
+//! Whether an output is the one that a page shows: times, ids, fingerprints, addresses, numbers of requests and the width of
+//! columns aside.
 
 use std::sync::LazyLock;
 
@@ -27,6 +28,8 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b(127\.0\.0\.1|localhost):\d+\b", "<host>"),
         (r"[\w.-]+@[\w.-]+", "<actor>"),
         (r"\bpid \d+\b", "pid <number>"),
+        // An object that is not ready yet is read alone: how many are, depends on the machine.
+        (r"\b\d+ requests?\b", "<number> requests"),
         (r"[ \t]+", " "),
     ]
     .into_iter()
