@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 use stead::kinds::REGISTRY;
-use stead::plan::model::change::{Cause, Plan};
+use stead::plan::model::change::{Action, AttributeChange, Cause, Change, Plan};
 
 use crate::contract::collection;
 use crate::disaster::Outside;
@@ -104,6 +104,11 @@ fn other_text(name: &str, text: &str) -> String {
     other.to_owned()
 }
 
+/// Returns whether a line is about a value that no block writes, and that a replaced object does not have any more.
+pub fn is_lost_with_object(change: &Change, line: &AttributeChange) -> bool {
+    change.action == Action::Replace && line.source.is_none()
+}
+
 /// Returns what a plan leaves out or makes up after edits of everything. An edit that is hidden may be seen.
 pub fn wrong(
     plan: &Plan,
@@ -120,6 +125,7 @@ pub fn wrong(
     let lines =
         plan.changes.iter().flat_map(|change| change.attributes.iter().map(move |line| (change, line)));
     let in_plan: BTreeSet<(String, String)> = lines
+        .filter(|(change, line)| !is_lost_with_object(change, line))
         .filter(|(change, line)| {
             // What it refers to is replaced, too: that is the cause then.
             let edit = edit_of(change.address.as_str(), &line.path);

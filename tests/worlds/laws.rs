@@ -15,7 +15,7 @@ use stead::plan::model::note::NoteCode;
 
 use crate::contract::{collection, target};
 use crate::disaster::Outside;
-use crate::edits::{Edited, of_all, wrong};
+use crate::edits::{Edited, is_lost_with_object, of_all, wrong};
 use crate::layer::{Effect, Layer, Sent, Variation};
 use crate::loading::{loaded, seed};
 use crate::process::{Aim, Run, beginning, planning, process};
@@ -428,6 +428,7 @@ impl Trial {
         for change in &plan.changes {
             let lines =
                 change.attributes.iter().filter(|line| !written(change.address.as_str(), &line.path));
+            let lines = lines.filter(|line| !is_lost_with_object(change, line));
             found.extend(
                 lines.map(|line| format!("the plan has {}.{}: {line:?}", change.address, line.path)),
             );
