@@ -217,7 +217,8 @@ impl Plan {
         self.planned_outputs.iter().filter(|output| output.cause.is_some())
     }
 
-    /// Returns whether a change deletes, besides what its action says, an object that an earlier replacement did not delete.
+    /// Returns whether a change also deletes an object that an earlier replacement left. False for a replacement or a deletion,
+    /// which count as deletions anyway.
     #[must_use]
     pub fn deletes_older_object(&self, change: &Change) -> bool {
         let deletes = |step: &Step| matches!(step.operation, Operation::Delete { deposed: true, .. });
