@@ -49,7 +49,12 @@ fn a_key_is_verified_stored_used_and_removed() {
     assert_eq!(run(keyless(&case, "plan")).code, 0);
     let whoami = run(keyless(&case, "whoami"));
     assert_eq!(whoami.code, 0, "{}", whoami.all());
-    whoami.says(&["service", "default project", "30 requests/s"]);
+    whoami.says(&[
+        "service",
+        "default project",
+        "project roles   the account role, in all projects",
+        "30 requests/s",
+    ]);
     for said in ["first key of the account", "Owner"] {
         assert!(whoami.all().contains(said), "{}", whoami.all());
     }

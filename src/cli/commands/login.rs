@@ -209,6 +209,7 @@ fn as_text(
         ("comes from", Some(from.origin_text().to_owned())),
         ("name", record.name),
         ("account role", record.role),
+        ("project roles", record.projects.as_deref().map(api_key::format_project_roles)),
         ("tier", Some(record.tier.map_or_else(|| rate.clone(), |tier| format!("{tier}, {rate}")))),
         ("expires", record.expires_at.or_else(never)),
     ];
@@ -236,15 +237,26 @@ struct WhoamiDocument<'a> {
     key_from: &'static str,
     key_name: Option<String>,
     role: Option<String>,
+    project_roles: Option<Vec<ProjectRole>>,
     rate_limit_tier: Option<String>,
     requests_per_second: u32,
     expires_at: Option<String>,
+}
+
+/// The role of a key in one project; null if the service does not show it.
+#[derive(serde::Serialize)]
+struct ProjectRole {
+    project: String,
+    role: Option<String>,
 }
 
 fn as_json(origin: &str, account: &AccountInfo, from: api_key::ApiKeySource) -> String {
     let key = account.key.clone();
     let prefix = key.as_ref().map(|key| key.prefix.clone());
     let record = key.unwrap_or_default();
+    let project_roles = record.projects.map(|projects| {
+        projects.into_iter().map(|(project, role)| ProjectRole { project, role }).collect()
+    });
     let document = WhoamiDocument {
         schema_version: 1,
         origin,
@@ -254,6 +266,7 @@ fn as_json(origin: &str, account: &AccountInfo, from: api_key::ApiKeySource) -> 
         key_from: from.origin_keyword(),
         key_name: record.name,
         role: record.role,
+        project_roles,
         rate_limit_tier: record.tier,
         requests_per_second: account.rate,
         expires_at: record.expires_at,

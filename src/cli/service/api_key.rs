@@ -115,3 +115,16 @@ pub(in crate::cli) fn find_with_origin(
         }
     }
 }
+
+/// Returns the roles of a key in the projects that it is limited to. A key that is limited to none has its account role in all.
+#[must_use]
+pub(in crate::cli) fn format_project_roles(projects: &[(String, Option<String>)]) -> String {
+    let shown = projects.iter().map(|(project, role)| match role {
+        Some(role) => format!("{role} in {project}"),
+        None => format!("a role in {project} that the service does not show"),
+    });
+    match projects {
+        [] => "the account role, in all projects".to_owned(),
+        _ => shown.collect::<Vec<_>>().join(", "),
+    }
+}

@@ -53,8 +53,8 @@ pub struct ApiKeyRecord {
     pub scope: Option<String>,
     /// Whether the key gives access.
     pub active: Option<bool>,
-    /// Projects that it may access, each with its role there.
-    pub projects: Vec<(String, Option<String>)>,
+    /// Projects that it may access, each with its role there; `None` if the service does not show them.
+    pub projects: Option<Vec<(String, Option<String>)>>,
 }
 
 /// Reads the information on `key`, which this client uses.
@@ -97,21 +97,31 @@ pub(in crate::cloud) async fn clock_skew<C: Transport, K: Clock, R: Random>(
 }
 
 /// Returns the prefix that a record shows, if the key begins with it.
-pub(super) fn key_prefix(row: &Json, key: &str) -> Option<String> {
+fn key_prefix(row: &Json, key: &str) -> Option<String> {
     // Some services mark the omitted part: `abcd…`.
     let shown = row.get("key_prefix")?.as_str()?.trim_end_matches(['.', '…', '*']);
     let fits = shown.len() >= MIN_PREFIX_CHARS && shown.len() < key.len() && key.starts_with(shown);
     fits.then(|| shown.to_owned())
 }
 
-/// Returns the record of a key among many: the one with the longest matching prefix.
+/// Returns the row of a key among many: the one with the longest matching prefix. `None` if none fits, or several do.
+pub(super) fn own_row<'r>(rows: &'r [Json], key: &str) -> Option<&'r Json> {
+    let found: Vec<(&Json, usize)> =
+        rows.iter().filter_map(|row| Some((row, key_prefix(row, key)?.len()))).collect();
+    let longest = found.iter().map(|(_, length)| *length).max()?;
+    let mut best = found.into_iter().filter(|(_, length)| *length == longest).map(|(row, _)| row);
+    let first = best.next()?;
+    best.next().is_none().then_some(first)
+}
+
+/// Returns the record of a key among many; `None` if none fits, or several do.
 fn record_of(rows: &[Json], key: &str) -> Option<ApiKeyRecord> {
     let text = |row: &Json, name: &str| {
         let text = row.get(name)?.as_str()?;
         (!text.is_empty() && text.len() <= 128).then(|| text.to_owned())
     };
-    let found = rows.iter().filter_map(|row| Some((row, key_prefix(row, key)?)));
-    let (row, prefix) = found.max_by_key(|(_, prefix)| prefix.len())?;
+    let row = own_row(rows, key)?;
+    let prefix = key_prefix(row, key)?;
     Some(ApiKeyRecord {
         name: text(row, "name"),
         prefix,
@@ -122,7 +132,7 @@ fn record_of(rows: &[Json], key: &str) -> Option<ApiKeyRecord> {
         role_slug: text(row, "role_slug"),
         scope: text(row, "scope"),
         active: row.get("is_active").and_then(Json::as_bool),
-        projects: row.get("project_accesses").and_then(Json::as_array).map_or_else(Vec::new, |accesses| {
+        projects: row.get("project_accesses").and_then(Json::as_array).map(|accesses| {
             let project =
                 |access: &Json| text(access, "project_name").or_else(|| text(access, "project_id"));
             accesses
@@ -152,6 +162,10 @@ mod tests {
         assert_eq!((found.prefix.as_str(), found.name.as_deref()), ("key_ab12", Some("ours")));
         assert_eq!(found.expires_at.as_deref(), Some("2027-01-01T00:00:00Z"));
         assert!(!format!("{found:?}").contains("canary"));
+        // Which of two keys with one prefix it is, is not known.
+        let both =
+            [json!({"key_prefix": "key_ab", "name": "a"}), json!({"key_prefix": "key_ab", "name": "b"})];
+        assert_eq!(record_of(&both, "key_ab12canary"), None);
         // A whole key in place of a prefix is no prefix: it would be shown.
         assert_eq!(record_of(&[json!({"key_prefix": "key_ab12canary"})], "key_ab12canary"), None);
         assert_eq!(record_of(&[json!({"key_prefix": "k"})], "key_ab12canary"), None);

@@ -8,7 +8,7 @@ use futures_util::future::join;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use super::account::{API_KEYS_PATH, key_prefix};
+use super::account::{API_KEYS_PATH, own_row};
 use super::object_reader::ObjectReader;
 use crate::cloud::http::message::Transport;
 use crate::cloud::http::{decode, send};
@@ -28,7 +28,7 @@ pub(in crate::cloud) async fn read_key_access<C: Transport, K: Clock, R: Random>
     key: &str,
 ) -> KeyAccess {
     let keys = read_rows(reader, API_KEYS_PATH).await.unwrap_or_default();
-    let Some(record) = own_record(&keys, key) else { return KeyAccess::default() };
+    let Some(record) = own_row(&keys, key) else { return KeyAccess::default() };
     let (roles, listed) = join(read_rows(reader, ROLES_PATH), read_rows(reader, PERMISSIONS_PATH)).await;
     access_of(record, &roles.unwrap_or_default(), &listed.unwrap_or_default())
 }
@@ -51,16 +51,6 @@ async fn read_rows<C: Transport, K: Clock, R: Random>(
         }
     }
     None
-}
-
-/// Returns the record of a key among many; `None` if none fits, or several do.
-fn own_record<'r>(rows: &'r [Json], key: &str) -> Option<&'r Json> {
-    let found: Vec<(&Json, usize)> =
-        rows.iter().filter_map(|row| Some((row, key_prefix(row, key)?.len()))).collect();
-    let longest = found.iter().map(|(_, length)| *length).max()?;
-    let mut best = found.into_iter().filter(|(_, length)| *length == longest).map(|(row, _)| row);
-    let first = best.next()?;
-    best.next().is_none().then_some(first)
 }
 
 fn access_of(record: &Json, roles: &[Json], listed: &[Json]) -> KeyAccess {
@@ -142,8 +132,8 @@ mod tests {
             json!({"key_prefix": "key_ab"}),
             json!({"key_prefix": "key_c"}),
         ];
-        assert_eq!(own_record(&rows, "key_abcdef"), None);
-        assert_eq!(own_record(&rows, "key_cdef"), Some(&rows[2]));
-        assert_eq!(own_record(&rows, "key_zz"), None);
+        assert_eq!(own_row(&rows, "key_abcdef"), None);
+        assert_eq!(own_row(&rows, "key_cdef"), Some(&rows[2]));
+        assert_eq!(own_row(&rows, "key_zz"), None);
     }
 }

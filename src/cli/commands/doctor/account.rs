@@ -7,6 +7,7 @@ use super::failure_text::failure_and_remedy;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
+use crate::cli::service::api_key;
 use crate::cli::service::connection::ServiceConnection;
 use crate::cloud::read::account::{AccountInfo, ApiKeyRecord};
 use crate::model::clock::Clock;
@@ -134,9 +135,9 @@ fn check_permissions(key: Option<&ApiKeyRecord>, separate: bool, local: bool) ->
         return DoctorCheck::new_skipped(NAME, why);
     };
     let role = key.role.as_deref().or(key.role_slug.as_deref()).unwrap_or("none");
-    let projects: Vec<String> = key.projects.iter().map(display_project_role).collect();
-    let projects = if projects.is_empty() { "none".to_owned() } else { projects.join(", ") };
-    let seen = format!("Account role: {role}. Projects it has access to: {projects}.");
+    let projects = key.projects.as_deref().map(api_key::format_project_roles);
+    let projects = projects.as_deref().unwrap_or("the service does not show them");
+    let seen = format!("Account role: {role}. Project roles: {projects}.");
     let broad = key.role_slug.as_deref().is_some_and(|slug| UNRESTRICTED_ROLES.contains(&slug));
     match (broad, separate) {
         (true, false) => DoctorCheck::new_warning(NAME, seen).with_remedy(
@@ -145,10 +146,6 @@ fn check_permissions(key: Option<&ApiKeyRecord>, separate: bool, local: bool) ->
         (true, true) => DoctorCheck::new_ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
         (false, _) => DoctorCheck::new_ok(NAME, seen),
     }
-}
-
-fn display_project_role((name, role): &(String, Option<String>)) -> String {
-    role.as_ref().map_or_else(|| name.clone(), |role| format!("{name} ({role})"))
 }
 
 /// Checks the clock of this machine. `skew` is in seconds, positive if this machine is ahead; `None` if the service
@@ -181,7 +178,7 @@ mod tests {
         ApiKeyRecord {
             expires_at: expires_at.map(Into::into),
             role_slug: Some(slug.into()),
-            projects: vec![("shop".into(), Some("Developer".into())), ("blog".into(), None)],
+            projects: Some(vec![("shop".into(), Some("Developer".into())), ("blog".into(), None)]),
             ..ApiKeyRecord::default()
         }
     }
@@ -208,7 +205,10 @@ mod tests {
         assert_eq!(verdict("admin", true), CheckStatus::Ok);
         assert_eq!(verdict("viewer", false), CheckStatus::Ok);
         let seen = check_permissions(Some(&key(None, "viewer")), false, false).detail;
-        assert!(seen.contains("shop (Developer), blog"), "{seen}");
+        assert!(
+            seen.contains("Developer in shop, a role in blog that the service does not show"),
+            "{seen}"
+        );
     }
 
     #[test]
