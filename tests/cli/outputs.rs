@@ -577,3 +577,20 @@ fn every_attribute_is_the_same_alone_and_in_an_expression() {
         }
     }
 }
+
+/// The children of an object are resources of their own: as a whole they have no value, which an apply would find too late.
+#[test]
+fn a_collection_of_children_is_no_value() {
+    let stack = "stead: 1\nstack: a\n\
+        app: { x: { name: x, type: web, image: nginx, port: 80, size: app-s, domains: [d.example.com] } }\n\
+        outputs: { all: \"${values(app.x.domains).map(d, d.domain)}\" }\n";
+    let case = Case::new().file("stead.yaml", stack);
+    let refused = case.fails(1, "validate");
+    refused.says(&[
+        "this is no attribute",
+        "`domains` are resources of their own",
+        "`domains.KEY.ATTRIBUTE`",
+    ]);
+    case.edit("stead.yaml", "values(app.x.domains).map(d, d.domain)", "app.x.domains");
+    case.fails(1, "validate").says(&["`domains` are resources of their own"]);
+}

@@ -155,6 +155,10 @@ fn read_level(context: &ConfigContext<'_>, node: &Node) -> Option<PolicyLevel> {
 
 fn read_message(context: &ConfigContext<'_>, node: &Node) -> Option<String> {
     match node.scalar() {
+        Some(scalar) if scalar.text.contains("${") => {
+            let detail = "A `message` is a text: the expression in it would be shown as it is written.";
+            no_policy(context, node.span, detail.to_owned())
+        }
         Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
         _ => no_policy(context, node.span, "A `message` is a text.".to_owned()),
     }

@@ -102,7 +102,8 @@ pub(in crate::config) fn absent_resource(
     }
 }
 
-/// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
+/// Returns whether a kind has an attribute of a name; reports it otherwise, also a collection of children, of which only the
+/// children have values.
 /// Every kind has `id`.
 pub(in crate::config) fn has_attribute<'d>(
     context: &ConfigContext<'d>,
@@ -111,11 +112,21 @@ pub(in crate::config) fn has_attribute<'d>(
     span: Span,
     site: EvaluationSite<'_, 'd>,
 ) -> bool {
-    let child = context.registry.child(kind.name, name).is_some();
-    if name == "id" || kind.attribute(name).is_some() || child {
+    if name == "id" || kind.attribute(name).is_some() {
         return true;
     }
     let place = context.part_within(span, name);
+    if let Some(child) = context.registry.child(kind.name, name) {
+        let problem = Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "this is no attribute")
+            .with_label(place, "")
+            .detail(format!(
+                "`{name}` are resources of their own, of the kind {}: only each of them has values.",
+                child.name
+            ))
+            .help(format!("refer to one of them, or to what it has: `{name}.KEY.ATTRIBUTE`"));
+        context.report_problem(site, problem);
+        return false;
+    }
     let problem =
         Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
             .with_label(place, "")

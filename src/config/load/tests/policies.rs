@@ -47,6 +47,7 @@ fn every_policy_error_is_reported_once() {
         "policy: { a: { deny: '${true', message: m } }",
         "policy: { a: { deny: '${true &&}', message: m } }",
         "policy: { a: { deny: '${true}', message: [m] } }",
+        "policy: { a: { deny: '${true}', message: '${env} is closed' } }",
         "policy: { a: { deny: '${true}', message: m, reason: x } }",
         "policy: { a: { on: cranes, deny: '${true}', message: m } }",
         "policy: { a: { on: crane, deny: '${self.ton > 1}', message: m } }",
@@ -73,6 +74,8 @@ fn every_policy_error_is_reported_once() {
     S0214 3:32 an expression cannot be read | The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
     # policy: { a: { deny: '${true}', message: [m] } }
     S0295 3:42 a policy is wrong | A `message` is a text. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    # policy: { a: { deny: '${true}', message: '${env} is closed' } }
+    S0295 3:42 a policy is wrong | A `message` is a text: the expression in it would be shown as it is written. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true}', message: m, reason: x } }
     S0220 3:45 this key is not known | There is no `reason` here. | keys are: deny, level, message, on
     # policy: { a: { on: cranes, deny: '${true}', message: m } }
