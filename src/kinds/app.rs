@@ -181,6 +181,7 @@ pub(super) static APP: Kind = Kind {
             // The service bills these types by their runs and not by the month, so the catalog price does not apply.
             PriceFactor::Unless { attribute: "type", values: &["cron", "job"] },
         ],
+        implies: None,
     }]),
     billing: PAID,
     estimate: DurationEstimate { create: 25, update: 25, delete: 5 },

@@ -45,6 +45,7 @@ pub(super) static BACKUP: Kind = Kind {
         chosen_by: None,
         field: "price_per_gb_month",
         factors: &[PriceFactor::Count("storage_size")],
+        implies: None,
     }]),
     // Refused with 402 if the balance does not cover the subscription (specification, Create backup).
     billing: Billing::AsReferred("vm"),

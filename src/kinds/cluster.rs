@@ -9,9 +9,9 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, ActionCompletion, ApiCall, Attribute, DocumentMerge, DurationEstimate, Effect, Endpoint,
-    Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor, PriceTerm,
-    ReadinessRule, ReplaceOrder, ResponseShape, Rule, RuleCheck, ServiceUpgrade, TextFormat, Type,
-    UpdateStrategy,
+    Envelope, ImpliedPart, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor,
+    PriceTerm, ReadinessRule, ReplaceOrder, ResponseShape, Rule, RuleCheck, ServiceUpgrade, TextFormat,
+    Type, UpdateStrategy,
 };
 
 static UPGRADE: ApiCall = ApiCall::new(
@@ -121,12 +121,22 @@ pub(super) static CLUSTER: Kind = Kind {
             chosen_by: None,
             field: "single_monthly",
             factors: &[PriceFactor::When { attribute: "control_plane_count", equals: 1 }],
+            implies: None,
         },
         PriceTerm {
             table: "control_plane",
             chosen_by: None,
             field: "ha_monthly",
             factors: &[PriceFactor::When { attribute: "control_plane_count", equals: 3 }],
+            implies: None,
+        },
+        PriceTerm {
+            table: "kubernetes",
+            chosen_by: Some("worker_plan"),
+            field: "monthly_price",
+            factors: &[],
+            // The pool that the service creates with the cluster (contract, 6.4).
+            implies: Some(ImpliedPart { kind: "node_pool", name: "default", count: 2 }),
         },
     ]),
     estimate: DurationEstimate { create: 90, update: 60, delete: 10 },

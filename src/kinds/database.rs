@@ -261,7 +261,13 @@ pub(super) static DATABASE: Kind = Kind {
         },
     ],
     price: Price::Sum(&[
-        PriceTerm { table: "database", chosen_by: Some("plan"), field: "monthly_price", factors: &[] },
+        PriceTerm {
+            table: "database",
+            chosen_by: Some("plan"),
+            field: "monthly_price",
+            factors: &[],
+            implies: None,
+        },
         PriceTerm {
             table: "database",
             chosen_by: Some("plan"),
@@ -272,18 +278,21 @@ pub(super) static DATABASE: Kind = Kind {
                 except: &[("mysql", 140), ("kafka", 140)],
                 by: "engine",
             }],
+            implies: None,
         },
         PriceTerm {
             table: "database",
             chosen_by: Some("plan"),
             field: "monthly_price",
             factors: &[PriceFactor::Count("replica_count")],
+            implies: None,
         },
         PriceTerm {
             table: "database",
             chosen_by: Some("plan"),
             field: "storage_price_per_gb_month",
             factors: &[PriceFactor::Over { attribute: "storage_gb", field: "included_storage_gb" }],
+            implies: None,
         },
     ]),
     // Database status: a change of scale is charged or credited for the rest of the month, and a free database that

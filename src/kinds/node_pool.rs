@@ -71,6 +71,7 @@ pub(super) static NODE_POOL: Kind = Kind {
         chosen_by: Some("plan"),
         field: "monthly_price",
         factors: &[PriceFactor::Count("node_count")],
+        implies: None,
     }]),
     estimate: DurationEstimate { create: 30, update: 30, delete: 5 },
     goes_with_parent: true,

@@ -57,6 +57,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
         chosen_by: None,
         field: "price_per_gb_month",
         factors: &[PriceFactor::Count("size")],
+        implies: None,
     }]),
     estimate: DurationEstimate { create: 10, update: 1, delete: 1 },
     on_delete: &[Effect::DataLoss],

@@ -106,6 +106,7 @@ pub(super) static VM: Kind = Kind {
         chosen_by: Some("plan"),
         field: "monthly_price",
         factors: &[],
+        implies: None,
     }]),
     // Delete VM: the rest of the month is refunded by full hours. For a resize nothing is shown.
     billing: Billing::Chosen(BillingChoice { on_delete: RestOfMonth::Prorated, ..PAYMENT }),

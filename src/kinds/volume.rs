@@ -73,6 +73,7 @@ pub(super) static VOLUME: Kind = Kind {
         chosen_by: None,
         field: "price_per_gb_month",
         factors: &[PriceFactor::Count("size")],
+        implies: None,
     }]),
     // Resize volume: the difference is charged pro rata. For a deletion nothing is shown.
     billing: Billing::Chosen(BillingChoice { on_change: RestOfMonth::Prorated, ..PAYMENT }),

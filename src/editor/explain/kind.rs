@@ -230,7 +230,8 @@ fn describe_term(term: &PriceTerm) -> String {
         None => format!("{} ({})", term.field, term.table),
     };
     let factors = term.factors.iter().map(|one| format!(" × {}", describe_factor(one)));
-    std::iter::once(record).chain(factors).collect()
+    let parts = term.implies.map(|part| format!(" × {}, of the {} `{}`", part.count, part.kind, part.name));
+    std::iter::once(record).chain(factors).chain(parts).collect()
 }
 
 fn describe_factor(factor: &PriceFactor) -> String {

@@ -33,7 +33,7 @@ pub use kind::{
     ReplaceOrder,
 };
 pub use literal::Literal;
-pub use price::{Price, PriceFactor, PriceTerm, format_money, format_monthly};
+pub use price::{ImpliedPart, Price, PriceFactor, PriceTerm, format_money, format_monthly};
 pub use registry::{CatalogShape, CatalogTable, Registry, find_exposure, is_exposure_code};
 pub use revival::{Revival, RevivalTrigger};
 pub use rights::{HandedOn, RightScope, Rights};

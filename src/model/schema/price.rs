@@ -24,6 +24,20 @@ pub struct PriceTerm {
     pub field: &'static str,
     /// The factors that multiply the price.
     pub factors: &'static [PriceFactor],
+    /// The part of the object that the term is about, if its choice makes the service create one: without the choice, or if a
+    /// resource manages that part, the term adds nothing.
+    pub implies: Option<ImpliedPart>,
+}
+
+/// A part of an object that the service creates with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImpliedPart {
+    /// The kind by which a resource can manage it.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How many of the priced units it has.
+    pub count: i64,
 }
 
 /// One factor of a term. Percentages are whole numbers: 70 multiplies the price by 0.7.

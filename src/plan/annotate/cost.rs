@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
+use crate::model::address::Address;
 use crate::model::live::catalog::CatalogRecord;
 use crate::model::live::snapshot::{Object, ObjectKey};
-use crate::model::schema::{Kind, Price, PriceTerm};
+use crate::model::schema::{ImpliedPart, Kind, Price, PriceTerm};
 use crate::model::values::value::Value;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decision::{Decision, DecisionKind};
@@ -15,7 +16,7 @@ use crate::plan::diff::lost_values::initial_value;
 use crate::plan::diff::planned_values::value_after_apply;
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::join::prices::{price_record, term_amount};
+use crate::plan::join::prices::{is_billed, price_record, term_amount};
 use crate::plan::model::change::{ChangeCost, PlanCost};
 use crate::plan::model::due::{DueAmount, sum_due};
 
@@ -99,7 +100,28 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// Returns the monthly price of a resource's live object in USD; `None` without one, and if it is not known.
     pub fn price_before(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let object = subject.object()?;
-        self.object_price(subject.kind, &|name| object.attributes.get(name).cloned())
+        let managed = self.managed_parts(subject);
+        let live = |name: &str| object.attributes.get(name).filter(|_| !managed.contains(&name)).cloned();
+        self.object_price(subject.kind, &live)
+    }
+
+    /// Returns the attributes that chose a part of an object which another resource manages, and so has its price.
+    fn managed_parts(&self, subject: &ResourceState<'_>) -> Vec<&'static str> {
+        let Price::Sum(terms) = subject.kind.price else { return Vec::new() };
+        let implied = terms.iter().filter_map(|term| Some((term.chosen_by?, term.implies?)));
+        implied.filter(|(_, part)| self.manages(subject.address, *part)).map(|(choice, _)| choice).collect()
+    }
+
+    fn manages(&self, parent: &Address, part: ImpliedPart) -> bool {
+        let subjects = &self.joined.subjects;
+        let own = subjects.partition_point(|subject| subject.address < parent);
+        let near = subjects[own..].iter();
+        near.take_while(|subject| subject.address.as_str().starts_with(parent.as_str())).any(|subject| {
+            let name = subject.object().and_then(|object| object.attributes.get("name"));
+            subject.kind.name == part.kind
+                && subject.parent() == Some(parent)
+                && name.and_then(Value::as_text) == Some(part.name)
+        })
     }
 
     /// Returns the price of the objects that earlier replacements left behind: each is billed until it is
@@ -120,13 +142,24 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             // The object is forgotten, but still billed.
             DecisionKind::Forget => self.price_before(subject),
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
-            _ => self.object_price(subject.kind, &|name| billed_value_after(subject, decision, name)),
+            _ => {
+                let managed = self.managed_parts(subject);
+                let after = |name: &str| match managed.contains(&name) {
+                    true => None,
+                    false => billed_value_after(subject, decision, name),
+                };
+                self.object_price(subject.kind, &after)
+            }
         }
     }
 
     fn object_price(&mut self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
         let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
-        let sum: Option<Decimal> = terms.iter().map(|term| self.term_price(term, value)).sum();
+        let sum: Option<Decimal> = terms
+            .iter()
+            .filter(|term| is_billed(term, value))
+            .map(|term| self.term_price(term, value))
+            .sum();
         sum.map(|sum| sum.round_dp(2))
     }
 

@@ -37,7 +37,14 @@ pub(in crate::plan) fn exact_price(
     value: &dyn Fn(&str) -> Option<Value>,
 ) -> Option<Decimal> {
     let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
-    terms.iter().map(|term| term_amount(term, price_record(names, term, value)?, value)).sum()
+    let billed = terms.iter().filter(|term| is_billed(term, value));
+    billed.map(|term| term_amount(term, price_record(names, term, value)?, value)).sum()
+}
+
+/// Returns whether a term adds to the price: not one whose part the service did not create.
+pub(in crate::plan) fn is_billed(term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> bool {
+    let chosen = || term.chosen_by.and_then(value).unwrap_or_default();
+    term.implies.is_none() || chosen() != Value::Null
 }
 
 /// Returns the catalog record that contains a term's price; `None` if the choosing attribute is unknown or
@@ -60,9 +67,10 @@ pub(in crate::plan) fn term_amount(
     value: &dyn Fn(&str) -> Option<Value>,
 ) -> Option<Decimal> {
     let price = record.number(term.field)?;
-    term.factors
-        .iter()
-        .try_fold(price, |product, factor| product.checked_mul(factor_value(factor, record, value)?))
+    let parts = term.implies.map_or(Decimal::ONE, |part| part.count.into());
+    term.factors.iter().try_fold(price.checked_mul(parts)?, |product, factor| {
+        product.checked_mul(factor_value(factor, record, value)?)
+    })
 }
 
 fn factor_value(

@@ -1,7 +1,7 @@
 //! The bills of a plan. In: the plan, and the objects that the ledger owns. Out: the monthly cost by resource, before and
 //! after an apply. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 
@@ -31,7 +31,7 @@ pub(super) fn bill_from_plan(plan: &Plan) -> CostReport {
 /// Returns the cost before and after an apply. `owned` has the objects without changes; it is empty for a saved
 /// plan, which does not contain them.
 pub(super) fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
-    let mut rows = owned_prices(owned);
+    let mut rows = owned_prices(owned, plan);
     for change in &plan.changes {
         rows.insert(change.address.clone(), change.cost.monthly_before);
     }
@@ -45,7 +45,7 @@ pub(super) fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
 
 /// Returns the cost after an apply, as a column with the given name.
 pub(super) fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name) -> CostColumn {
-    let mut rows = owned_prices(owned);
+    let mut rows = owned_prices(owned, plan);
     for change in &plan.changes {
         rows.insert(change.address.clone(), change.cost.monthly_after);
     }
@@ -53,11 +53,15 @@ pub(super) fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name)
 }
 
 /// Returns the owned objects with their monthly prices, `None` if the price is not known; the price of a deposed
-/// object is added to that of its replacement.
-fn owned_prices(owned: &[ObjectSummary]) -> BTreeMap<Address, Option<Decimal>> {
+/// object is added to that of its replacement. An object that a plan moves is left out: the change has its new address.
+fn owned_prices(owned: &[ObjectSummary], plan: &Plan) -> BTreeMap<Address, Option<Decimal>> {
+    let moved = plan.changes.iter().filter_map(|change| Some(&change.was.as_ref()?.address));
+    let moved: BTreeSet<&Address> = moved.collect();
     let mut rows: BTreeMap<Address, Option<Decimal>> = BTreeMap::new();
     for object in owned {
-        let Some(address) = &object.address else { continue };
+        let Some(address) = object.address.as_ref().filter(|address| !moved.contains(address)) else {
+            continue;
+        };
         let row = rows.entry(address.clone()).or_default();
         *row = row.iter().chain(&object.monthly).copied().reduce(|all, one| all + one);
     }
