@@ -7,6 +7,7 @@ use foldhash::HashSet;
 use super::checks::{guards, kept_secrets};
 use super::deposed::DeposedObjects;
 use super::name_handover::NameHandover;
+use super::payment::settle_payment;
 use super::project_assignment::ProjectAssignment;
 use super::retention::{keep_what_is_held, keep_what_is_part_of_the_kept, leave_what_holds_the_kept};
 use super::{byproducts, final_snapshot, reactivation, replacement_order};
@@ -221,6 +222,7 @@ impl<'a> Classifier<'_, 'a> {
         let mut differences = diff.differences(wants);
         // Before `must` is computed: a value that the service does not keep must not replace the object.
         let not_kept = confirmation::take_not_kept(&mut differences);
+        settle_payment(subject, wants, &mut differences, blocks);
         let rehomed = self.relocation_reason(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
         let forced = forced.or_else(|| self.rotation_reason(subject));

@@ -10,6 +10,7 @@ pub mod conflicts;
 pub(super) mod deposed;
 pub(super) mod final_snapshot;
 pub(super) mod name_handover;
+mod payment;
 pub(super) mod project_assignment;
 pub(super) mod reactivation;
 pub(super) mod replacement_order;

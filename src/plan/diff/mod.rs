@@ -7,5 +7,6 @@ pub mod confirmation;
 pub(super) mod current_value;
 pub(super) mod desired;
 pub(super) mod drift;
+pub(super) mod free_billing;
 pub(super) mod lost_values;
 pub(super) mod planned_values;

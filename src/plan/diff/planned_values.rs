@@ -4,6 +4,7 @@
 //! resource without an object, or whose object is replaced, has only its written attributes; its id and
 //! all other attributes are unknown.
 
+use super::free_billing::ended_free;
 use super::lost_values::is_displaced;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
@@ -47,6 +48,13 @@ impl<'a> PlannedValues<'_, 'a> {
     fn find_subject(&self, address: &Address) -> Option<(&ResourceState<'a>, &Decision<'a>)> {
         let n = *self.joined.index.get(address)?;
         Some((&self.joined.subjects[n], self.decisions.of(n)?))
+    }
+
+    /// Returns whether the plan changes a resource, or has not decided about it yet.
+    pub fn may_change(&self, address: &Address) -> bool {
+        let stays =
+            |decision: &Decision<'_>| matches!(decision.act, DecisionKind::Keep | DecisionKind::Frozen);
+        self.find_subject(address).is_none_or(|(_, decision)| !stays(decision))
     }
 }
 
@@ -133,7 +141,7 @@ pub(in crate::plan) fn planned_value(
     };
     let updated = attribute.filter(|_| decision.act == DecisionKind::Update);
     let unsettled = updated.is_some_and(|attribute| {
-        let follows = follows_change(attribute, decision);
+        let follows = follows_change(subject, attribute, decision);
         // An empty value is final once the object is ready: then only a change that the attribute follows fills it.
         let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
         follows || !attribute.is_writable() && (fills || changes_address(decision))
@@ -164,7 +172,8 @@ pub(in crate::plan) fn value_after_apply(
     if is_displaced(subject.kind, decision, name) {
         return Some(Value::Null);
     }
-    let follows = subject.kind.attribute(name).is_some_and(|attribute| follows_change(attribute, decision));
+    let follows =
+        subject.kind.attribute(name).is_some_and(|attribute| follows_change(subject, attribute, decision));
     if !decision.changes(&[name]) && !follows {
         return Some(live.clone());
     }
@@ -180,8 +189,16 @@ pub(in crate::plan) fn value_after_apply(
 }
 
 /// Returns whether the service may give an attribute another value because of a change.
-pub(in crate::plan) fn follows_change(attribute: &Attribute, decision: &Decision<'_>) -> bool {
-    attribute.follows == EVERY_CHANGE || decision.changes(attribute.follows)
+pub(in crate::plan) fn follows_change(
+    subject: &ResourceState<'_>,
+    attribute: &Attribute,
+    decision: &Decision<'_>,
+) -> bool {
+    let is_payment = || {
+        let choice = ended_free(subject, &decision.differences);
+        choice.is_some_and(|choice| choice.attribute == attribute.name)
+    };
+    attribute.follows == EVERY_CHANGE || decision.changes(attribute.follows) || is_payment()
 }
 
 fn changes_address(decision: &Decision<'_>) -> bool {
