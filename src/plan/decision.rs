@@ -4,7 +4,7 @@
 use super::model::change::Cause;
 use super::model::step::TargetProject;
 use crate::config::stack::model::AttributeSetting;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::Object;
 use crate::model::schema::{Attribute, Revival, UpdateStrategy};
@@ -47,8 +47,8 @@ pub(super) struct DesiredAttribute<'a> {
     /// The id that a request uses instead of a catalog name; `None` for every other attribute, and for a name
     /// that is unknown or not in the catalog.
     pub id: Option<Value>,
-    /// Whether the value depends on another resource.
-    pub refers: bool,
+    /// The resources that the value refers to and the plan changes, or has not decided yet.
+    pub changing_sources: Vec<&'a Address>,
 }
 
 impl DesiredAttribute<'_> {

@@ -130,7 +130,10 @@ pub(in crate::plan) fn change_effects(
     match decision.act {
         DecisionKind::Update => {
             found.extend(decision.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
-            found.extend(attributes_by_effect(decision).into_iter().map(|(effect, names)| {
+            let by_effect = attributes_by_effect(decision).into_iter();
+            let by_effect =
+                by_effect.filter(|(effect, _)| *effect != Effect::Restart || !is_at_rest(subject));
+            found.extend(by_effect.map(|(effect, names)| {
                 let changes = if names.len() == 1 { "changes" } else { "change" };
                 (effect, format!("{}, because {} {changes}", effect.text(), join_list(&names, "and")))
             }));
@@ -175,6 +178,12 @@ pub(in crate::plan) fn change_effects(
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
     found.into_iter().map(|(code, text)| ChangeEffect { code, text }).collect()
+}
+
+/// Returns whether an object does not run: then nothing restarts it.
+fn is_at_rest(subject: &ResourceState<'_>) -> bool {
+    let resting = subject.kind.api.ready.map_or(&[][..], |ready| ready.resting);
+    subject.status().is_some_and(|status| resting.contains(&status))
 }
 
 /// Returns the effects of the deletion of the objects that earlier replacements did not delete, beside that of the resource's own

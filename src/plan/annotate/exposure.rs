@@ -109,7 +109,11 @@ fn exposure_result(
             (PolicyStatus::Warn, format!("; its allow_exposure ended on {}", until(allowed)))
         }
     };
-    let default = if is_by_default(joined, subject, exposure) { " by default" } else { "" };
+    let default = match (is_by_default(joined, subject, exposure), subject.object()) {
+        (false, _) => "",
+        (true, None) => " by default",
+        (true, Some(_)) => " by default, unless it was changed outside stead: lists do not show that",
+    };
     let depends_on_time =
         exposure.check.depends_on_time() || allowed.is_some_and(|(allowed, _)| allowed.until.is_some());
     let now = || (Name::new_static("now"), Name::new(format_time(joined.inputs.service_time())));

@@ -13,7 +13,7 @@ use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, is_adopted};
-use crate::plan::join::live_state::is_leaving;
+use crate::plan::join::live_state::{LiveState, is_leaving};
 
 /// Checks the requested adoptions, and that no two addresses adopt the same object.
 pub(in crate::plan) fn check<'a>(
@@ -155,7 +155,12 @@ fn adoption_obstacle(
     owners: &HashMap<ObjectKey, &Address>,
     (subject, address, id): (Option<&ResourceState<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
-    if let Some(owned) = subject.and_then(ResourceState::owned_object) {
+    // An object that is gone is no obstacle: then the one to adopt was looked up in its place.
+    let has_object = |subject: &&ResourceState<'_>| {
+        !matches!(subject.live, LiveState::None)
+            && !matches!(subject.adoption, Some(AdoptionReason::Requested))
+    };
+    if let Some(owned) = subject.filter(has_object).and_then(ResourceState::owned_object) {
         let help = format!("Forget that one first: `stead rm {address} --keep`.");
         return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
     }

@@ -8,6 +8,7 @@ use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::verification::ValueVerification;
 use crate::model::address::Name;
+use crate::model::expression::Expression;
 use crate::model::live::reading::{AttributeReading, told_part};
 use crate::model::live::snapshot::Object;
 use crate::model::schema::meaning::same_of;
@@ -39,6 +40,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     pub fn new(joined: &'s JoinedState<'a>, subject: &'s ResourceState<'a>) -> Option<Self> {
         let entry = match subject.adoption {
             Some(AdoptionReason::Recovered(entry)) => Some(entry),
+            // What was applied was applied to another object.
+            Some(AdoptionReason::Requested) => None,
             _ => subject.entry,
         };
         Some(Self { joined, subject, object: subject.object()?, entry })
@@ -155,7 +158,12 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             },
             last_applied: last
                 .map(|value| display_value(attribute, &fingerprint_secrets(value, key), names)),
-            cause: self.explain_cause(want, (&attribute.ty, attribute.name, &before), (cause, applied)),
+            cause: self.explain_cause(
+                want,
+                (&attribute.ty, attribute.name),
+                (&before, &target),
+                (cause, applied),
+            ),
             before: display_value(attribute, &before, names),
             setting: want.setting,
         })
@@ -198,7 +206,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             };
             found.push(AttributeDiff {
                 attribute,
-                cause: self.explain_cause(want, (ty, &path, &before), (cause, applied)),
+                cause: self.explain_cause(want, (ty, &path), (&before, target), (cause, applied)),
                 path,
                 last_applied: applied
                     .filter(|a| !are_equivalent(ty, a, &before) && !are_equivalent(ty, a, target))
@@ -228,7 +236,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     fn explain_cause(
         &self,
         want: &DesiredAttribute<'a>,
-        (ty, path, live): (&Type, &str, &Value),
+        (ty, path): (&Type, &str),
+        (live, target): (&Value, &Value),
         (cause, applied): (Cause, Option<&Value>),
     ) -> Cause {
         let cause = match self.entry {
@@ -236,24 +245,35 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             None => cause,
         };
         let unfinished = self.subject.entry.is_some_and(|entry| entry.unfinished);
-        let follows = want.setting.is_none() || (applied.is_some() && self.referred_before(want));
+        let follows =
+            want.setting.is_none() || (applied.is_some() && self.follows_reference(want, path, target));
         match cause {
-            Cause::Config if follows => Cause::Upstream,
+            Cause::Config | Cause::Both if follows => Cause::Upstream,
             Cause::Config | Cause::Drift | Cause::Unconfirmed if unfinished => Cause::Unfinished,
             cause => cause,
         }
     }
 
-    /// Returns whether the object was already built on everything that a written value refers to: then the target of
-    /// the reference changed, not the reference.
-    fn referred_before(&self, want: &DesiredAttribute<'a>) -> bool {
-        let Some(setting) = want.setting.filter(|_| want.refers) else { return false };
+    /// Returns whether a written value, or the part of it at a path, changes because of what it refers to: the object was built on
+    /// all of that before, and it changes in this plan, or no file changed since the last apply.
+    fn follows_reference(&self, want: &DesiredAttribute<'a>, path: &str, target: &Value) -> bool {
+        let written = want.setting.and_then(|setting| written_part(&setting.expression, path));
+        let sources = written.map(Expression::addresses).unwrap_or_default();
         let number = |address: &_| self.joined.index.get(address);
-        setting
-            .expression
-            .addresses()
-            .into_iter()
-            .all(|address| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok()))
+        let is_held =
+            |address: &_| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok());
+        let changes = || sources.iter().any(|address| want.changing_sources.contains(address));
+        !sources.is_empty()
+            && sources.iter().all(|address| is_held(address))
+            && (target.is_unknown() || changes() || self.joined.inputs.is_config_applied())
+    }
+}
+
+/// Returns the expression of an attribute, or of one key of a map: what is written at a path. `None` if nothing is.
+fn written_part<'e>(expression: &'e Expression, path: &str) -> Option<&'e Expression> {
+    match (expression, path.split_once('.')) {
+        (Expression::Map(map), Some((_, key))) => map.get(key),
+        _ => Some(expression),
     }
 }
 

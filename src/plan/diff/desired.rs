@@ -10,7 +10,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code;
 use crate::model::diagnostic::nearest_name;
 use crate::model::evaluate::evaluate_expression;
-use crate::model::expression::{EvaluationError, Expression};
+use crate::model::expression::EvaluationError;
 use crate::model::schema::{Attribute, Presence, Type, UpdateStrategy};
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
@@ -46,7 +46,6 @@ fn desired_attribute<'a>(
     outlook: &PlannedValues<'_, 'a>,
     blocks: &mut Blockers<'_, 'a>,
 ) -> DesiredAttribute<'a> {
-    let refers = !matches!(setting.expression, Expression::Value(_));
     let value = evaluate_expression(&setting.expression, outlook).unwrap_or_else(|error| {
         let text = format!("{}.{} has no value: {error}.", subject.address, attribute.name);
         let help = match error {
@@ -66,7 +65,9 @@ fn desired_attribute<'a>(
         Type::Catalog(table) => catalog_id(joined, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
-    DesiredAttribute { attribute, setting: Some(setting), value, id, refers }
+    let sources = setting.expression.addresses().into_iter();
+    let changing_sources = sources.filter(|address| outlook.may_change(address)).collect();
+    DesiredAttribute { attribute, setting: Some(setting), value, id, changing_sources }
 }
 
 /// Replaces the inputs of computed secrets that are not available in this run by the fingerprints that the ledger
@@ -185,7 +186,7 @@ fn released_link<'a>(
         setting: None,
         value: Value::Null,
         id: None,
-        refers: true,
+        changing_sources: Vec::new(),
     })
 }
 

@@ -268,7 +268,13 @@ fn join_subjects<'a>(inputs: &PlanInputs<'a>) -> (Vec<ResourceState<'a>>, Vec<&'
             continue;
         };
         let (live, adoption) = match entry.and_then(|entry| entry.current.as_ref()) {
-            Some(owned) => (live_state(inputs, kind, owned), confirmed_adoption(inputs, address, owned)),
+            Some(owned) => match live_state(inputs, kind, owned) {
+                // Another object can take the place of one that is gone.
+                LiveState::Gone(_) if inputs.options.adopt.contains_key(address) => {
+                    adopted_state(inputs, address, kind, &recovered)
+                }
+                live => (live, confirmed_adoption(inputs, address, owned)),
+            },
             None => adopted_state(inputs, address, kind, &recovered),
         };
         subjects.push(ResourceState {

@@ -1,11 +1,13 @@
 //! Drift, cost, effects, time and the fingerprint.
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::invented::INVENTED;
 use super::world::World;
 use super::{shop, show};
 use crate::config::stack::model::IgnoreDrift;
+use crate::ledger::state::run_history::{ResourceCounts, Run, RunEnd, RunOrigin};
 use crate::model::source::{SourceId, Span};
 use crate::plan::model::change::{DriftClass, Plan};
 
@@ -316,5 +318,23 @@ fn an_unknown_value_names_the_resource_it_depends_on() {
     world.mutate("gear.a", "address", json!("elsewhere"));
     let plan = world.plan();
     assert_eq!(super::changes(&plan), ["shape address-1 → elsewhere !"]);
-    assert!(show(&plan).contains("gear.b upstream"), "{}", show(&plan));
+    // Whether the block was edited, too, is not known.
+    assert!(show(&plan).contains("gear.b config"), "{}", show(&plan));
+    let origin = RunOrigin { config: Some(plan.base.config.as_str().into()), ..RunOrigin::default() };
+    let end = Some(RunEnd { at: Timestamp::UNIX_EPOCH, complete: true, tally: ResourceCounts::default() });
+    world.ledger.history.push_back(Run { origin, end, ..Run::default() });
+    assert!(show(&world.plan()).contains("gear.b upstream"), "{}", show(&world.plan()));
+}
+
+/// One key of a map is edited and another one refers to a resource: only what refers to something can follow from it.
+#[test]
+fn an_edited_key_of_a_map_does_not_follow_from_what_another_key_refers_to() {
+    let mut world = World::with(INVENTED);
+    world.write("gear.a", json!({}));
+    world.write("gear.b", json!({"env": {"A": "$gear.a.address", "B": "1"}}));
+    world.settle();
+    world.set("gear.b", "env", json!({"A": "$gear.a.address", "B": "2"}));
+    let plan = world.plan();
+    assert_eq!(super::changes(&plan), ["env.B 1 → 2"]);
+    assert!(show(&plan).contains("gear.b config"), "{}", show(&plan));
 }

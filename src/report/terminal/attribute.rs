@@ -137,7 +137,7 @@ fn push_note(line: TextLine, attribute: &AttributeChange) -> TextLine {
         .map(|last| phrases::format_value(&named_value(last, &attribute.names, &attribute.live_names)));
     let line = match (attribute.cause, last) {
         (Cause::Drift, _) => line.push_styled(TextRole::Warning, "  changed outside stead"),
-        (Cause::Both, Some(last)) => {
+        (Cause::Both | Cause::Upstream, Some(last)) => {
             line.push_styled(TextRole::Warning, format!("  changed outside stead too; last applied {last}"))
         }
         (Cause::Both, None) => line.push_styled(TextRole::Warning, "  changed outside stead too"),
