@@ -70,12 +70,15 @@ pub(super) fn describe_ambiguous_intents<C: Transport, K: Clock, R: Random, S: S
 
 /// Adds the outputs whose values are known now; one that is unknown is left out, and after a run without a failure a note says
 /// why one cannot be computed. A plan without steps was made from the same live objects, so that no request is sent for what it
-/// knows.
+/// knows. A destroy computes none: it leaves the outputs of what stays as they are.
 pub(super) async fn add_known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
     outcome: &mut Outcome,
 ) {
+    if plan.base.destroy {
+        return;
+    }
     let has_failed = !(outcome.failed.is_empty() && outcome.skipped.is_empty());
     // What the service computes from an object's children has changed since the object was read.
     let above = plan.steps.iter().flat_map(|step| path_prefixes(step.address.as_str()).rev().skip(1));

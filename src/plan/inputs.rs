@@ -84,7 +84,7 @@ impl Default for PolicyContext {
 /// The options of a plan: those of the command line, and facts that the caller looked up.
 #[derive(Debug, Clone, Default)]
 pub struct PlanningOptions {
-    /// Deletes everything that is not protected.
+    /// Deletes the stack's resources; a protected one blocks the plan.
     pub destroy: bool,
     /// Overrides the deletion limit.
     pub allow_deletes: bool,
@@ -153,7 +153,21 @@ pub struct PlanningOptions {
     pub transfers: StackTransfers,
 }
 
+impl PlanInputs<'_> {
+    /// Returns whether the last complete apply had the present configuration: then nothing in it changed since.
+    pub(in crate::plan) fn is_config_applied(&self) -> bool {
+        let last = self.ledger.last_complete_run();
+        last.and_then(|run| run.origin.config.as_ref()).is_some_and(|config| **config == self.stack.digest)
+    }
+}
+
 impl PlanningOptions {
+    /// Returns whether the command line selects some of the stack's resources.
+    #[must_use]
+    pub fn selects_resources(&self) -> bool {
+        !(self.targets.is_empty() && self.excluded.is_empty())
+    }
+
     /// Returns whether the loss of an object's data by its deletion is approved on the command line.
     pub(in crate::plan) fn may_delete_data(&self, address: &Address) -> bool {
         self.delete_data.iter().any(|approved| address.is_within(approved))

@@ -2,7 +2,7 @@
 //! order, change lines, policies. Pure, and total: a problem becomes a blocker, never an error.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::annotate::change_lines::{ChangeDetails, change_line, name_references};
 use super::annotate::cost::CostAccumulator;
@@ -294,7 +294,7 @@ fn assemble_plan(
         unchanged,
         left_out,
         blocks: said.blocks,
-        outputs: redacted_outputs(joined),
+        outputs: redacted_outputs(joined, &said.planned_outputs),
         planned_outputs: said.planned_outputs,
         bookkeeping: corrections,
         policy: Vec::new(),
@@ -351,11 +351,14 @@ fn sort_by_danger(changes: &mut [Change]) {
     }
 }
 
-/// Returns the outputs, with fingerprints in place of secrets; empty for a destroy.
-fn redacted_outputs(joined: &JoinedState<'_>) -> BTreeMap<Name, Expression> {
-    if joined.inputs.options.destroy {
-        return BTreeMap::new();
-    }
-    let all = joined.inputs.stack.outputs.iter();
-    all.map(|(name, output)| (name.clone(), sealed_expression(&output.expression, joined.key()))).collect()
+/// Returns the outputs, with fingerprints in place of secrets; for a destroy those among the planned ones that it leaves as
+/// they are.
+fn redacted_outputs(joined: &JoinedState<'_>, planned: &[PlannedOutput]) -> BTreeMap<Name, Expression> {
+    let stay = planned.iter().filter(|output| output.after.is_some()).map(|output| &output.name);
+    let stay: Option<HashSet<&Name>> = joined.inputs.options.destroy.then(|| stay.collect());
+    let outputs = joined.inputs.stack.outputs.iter();
+    let outputs = outputs.filter(|(name, _)| stay.as_ref().is_none_or(|stay| stay.contains(name)));
+    outputs
+        .map(|(name, output)| (name.clone(), sealed_expression(&output.expression, joined.key())))
+        .collect()
 }

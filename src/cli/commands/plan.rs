@@ -67,7 +67,7 @@ pub struct PlanArgs {
     /// Report files to write in addition to the output.
     #[command(flatten)]
     pub reports: PlanReportArgs,
-    /// Plan the deletion of all resources that are not protected
+    /// Plan the deletion of the stack's resources; a protected one blocks it
     #[arg(long)]
     pub destroy: bool,
     /// Whether objects derived from the stack's objects are deleted, too.
@@ -124,7 +124,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let sources = (&session.settings, &session.unit_settings);
-    let mut plan = Box::pin(with_other_stacks(sources, (&project, &ledger), plan)).await;
+    let mut plan = Box::pin(with_other_stacks(sources, (&project, &ledger), (plan, &options))).await;
     key_rights::add_key_notes(&connection, &mut plan, &ledger, 0).await;
     let place = (&connection.place, &ledger);
     held_lock::add_lock_note(&UnitHeader::from(&project), place, &mut plan).await;
@@ -147,10 +147,11 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
     let with_key = key_rights::apply_condition(std::iter::once(&plan));
+    let condition = objection.map_or(with_key, |_| RollbackDetected::NEXT_CONDITION);
     match &args.out {
         _ if !plan.blocks.is_empty() => {}
-        Some(path) => session.next(&format!("apply {}", quote_path(path)), with_key),
-        None if plan.has_changes() => session.next(&next_command(args), with_key),
+        Some(path) => session.next(&format!("apply {}", quote_path(path)), condition),
+        None if plan.has_changes() => session.next(&next_command(args), condition),
         None => {}
     }
     // The process ends now: freeing the parts of a large plan one by one takes a twentieth of its time.
@@ -177,9 +178,8 @@ impl<'a> From<&'a PlanArgs> for all::UnitsPlanRequest<'a> {
 
 /// Warns of what is wrong with the ledger that a plan was made from.
 fn warn_of_ledger(session: &CommandContext, objection: Option<RollbackDetected>, ledger: &Ledger) {
-    if let Some(RollbackDetected { what, means, .. }) = objection {
-        // Only a warning here; an apply refuses such a ledger.
-        session.ui.write_message(&format!("warning: {what}: {means}"));
+    if let Some(rollback) = objection {
+        session.ui.write_message(&format!("warning: {}", rollback.describe()));
     }
     ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, ledger);
     kept_secrets::warn_unauthenticated(&session.settings, ledger);

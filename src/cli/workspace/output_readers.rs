@@ -20,17 +20,17 @@ use crate::model::address::Name;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-use crate::workspace::conflicts::outside_readers::{self, OutsideUse};
+use crate::workspace::conflicts::outside_readers::{self, LoneDestroyRemedy, OutsideUse};
 use crate::workspace::output_changes;
-use crate::workspace::unit::{Unit, UnitName};
+use crate::workspace::unit::{Unit, UnitName, UpstreamUnit};
 
 /// Adds the readers to the plan of a stack that was planned alone. A destroy is blocked while a unit with objects reads an
-/// output: no other plan says that it loses it.
+/// output that it removes: no other plan says that it loses it. `is_selected`: the command line selects resources of the stack.
 pub(in crate::cli) async fn with_readers(
     settings: &Settings,
     sources: &UnitSettings,
     project: &LoadedStack,
-    plan: Plan,
+    (plan, is_selected): (Plan, bool),
 ) -> Plan {
     if settings.untrusted || plan.output_changes().next().is_none() {
         return plan;
@@ -46,7 +46,7 @@ pub(in crate::cli) async fn with_readers(
         .collect();
     let name = project.unit_name();
     let blockers = if plan.base.destroy {
-        destroy_blockers(settings, &name, &readers).await
+        destroy_blockers(settings, (&name, &plan), &readers, is_selected).await
     } else {
         add_misfits(project, &name, &mut readers);
         Vec::new()
@@ -67,9 +67,17 @@ fn add_misfits(project: &LoadedStack, own: &UnitName, readers: &mut [WorkspaceUn
     }
 }
 
-/// Returns a blocker for each unit that reads the outputs of a unit that is destroyed alone, and has objects.
-async fn destroy_blockers(settings: &Settings, own: &UnitName, readers: &[WorkspaceUnit]) -> Vec<Blocker> {
-    let reading = readers.iter().filter(|one| one.unit.upstream.iter().any(|edge| edge.unit == *own));
+/// Returns a blocker for each unit that reads an output that the destroy of a unit alone removes, and has objects.
+async fn destroy_blockers(
+    settings: &Settings,
+    (own, plan): (&UnitName, &Plan),
+    readers: &[WorkspaceUnit],
+    is_selected: bool,
+) -> Vec<Blocker> {
+    let loses = |edge: &UpstreamUnit| {
+        edge.unit == *own && plan.output_changes().any(|output| edge.may_read(&output.name))
+    };
+    let reading = readers.iter().filter(|one| one.unit.upstream.iter().any(loses));
     // A command over many stacks names the environment by the unit.
     let flags = printed_commands::flags_except(&settings.said, &["-e"]);
     let mut blockers = Vec::new();
@@ -79,12 +87,20 @@ async fn destroy_blockers(settings: &Settings, own: &UnitName, readers: &[Worksp
             Err(_) => Some(OutsideUse::Unread),
         };
         let Some(how) = how else { continue };
-        let command = |more: &str| {
-            printed_commands::command_line(&flags, &format!("destroy --all --stacks {own} {more}"))
-        };
         let name = &one.unit.name;
-        let remedies = (command(&format!("--stacks {name}")), command(&format!("--force-readers {name}")));
-        blockers.push(outside_readers::lone_destroy_blocker(name, &how, remedies));
+        let command = |units: &str| {
+            printed_commands::command_line(&flags, &format!("destroy --all --stacks {units}"))
+        };
+        // A command over many stacks selects none of their resources: it would delete more.
+        let remedy = if is_selected {
+            LoneDestroyRemedy::ReaderFirst { reader: command(&name.to_string()) }
+        } else {
+            LoneDestroyRemedy::Both {
+                both: command(&format!("{own} --stacks {name}")),
+                forced: command(&format!("{own} --force-readers {name}")),
+            }
+        };
+        blockers.push(outside_readers::lone_destroy_blocker(name, &how, &remedy));
     }
     blockers
 }

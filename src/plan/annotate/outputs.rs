@@ -4,12 +4,12 @@
 
 pub(in crate::plan) mod resource_values;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use smol_str::SmolStr;
 
 use crate::config::stack::model::Output;
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::blocker_code;
 use crate::model::evaluate::evaluate_expression;
@@ -31,7 +31,7 @@ const OTHER_STACKS: &str = "stacks";
 /// The type of a value that is compared without normalizing its text.
 const ANY_TEXT: Type = Type::Text { min: 0, max: u16::MAX, format: TextFormat::Any };
 
-/// Returns the outputs with the values that they have after the apply; empty for a destroy. Blocks a plan of the whole stack after
+/// Returns the outputs with the values that they have after the apply; for a destroy those that it leaves as they are. Blocks a plan of the whole stack after
 /// which an output would have no value: it would keep the one that the ledger has.
 pub(in crate::plan) fn output_values<'a>(
     joined: &JoinedState<'a>,
@@ -40,9 +40,9 @@ pub(in crate::plan) fn output_values<'a>(
 ) -> Attributes {
     let options = joined.inputs.options;
     if options.destroy {
-        return Attributes::new();
+        return outputs_after_destroy(joined, decisions);
     }
-    let is_whole = options.targets.is_empty() && options.excluded.is_empty() && !options.only_looks;
+    let is_whole = !options.selects_resources() && !options.only_looks;
     let scope =
         ValuesAfterApply { joined, decisions, changing_children: changing_children(joined, decisions) };
     let outputs = joined.inputs.stack.outputs.iter();
@@ -58,6 +58,28 @@ pub(in crate::plan) fn output_values<'a>(
         (name.clone(), value)
     });
     evaluated.collect()
+}
+
+/// Returns the recorded outputs that a destroy leaves as they are: those that read nothing that it deletes. A destroy of the whole
+/// stack leaves none.
+fn outputs_after_destroy(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Attributes {
+    let (options, inputs) = (joined.inputs.options, &joined.inputs);
+    let recorded = inputs.ledger.outputs.iter().flatten();
+    if !options.selects_resources() {
+        return Attributes::new();
+    }
+    let is_gone =
+        |decision: &Decision<'_>| !matches!(decision.act, DecisionKind::Keep | DecisionKind::Frozen);
+    let gone = joined.subjects.iter().zip(decisions).filter(|(_, decision)| is_gone(decision));
+    let gone: HashSet<&str> =
+        gone.flat_map(|(subject, _)| path_prefixes(subject.address.as_str())).collect();
+    let stays = |name: &Name| {
+        let output = inputs.stack.outputs.get(name);
+        output.is_some_and(|output| {
+            !output.expression.addresses().iter().any(|address| gone.contains(address.as_str()))
+        })
+    };
+    recorded.filter(|(name, _)| stays(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Returns each output before and after the apply, by name; those that the ledger has and the configuration lacks, too.
@@ -130,6 +152,8 @@ fn planned_output(
     because.sort();
     because.dedup();
     let differs = match before {
+        // A destroy computes no value.
+        Some(_) if joined.inputs.options.destroy => Difference::Same,
         Some(before) => compare_values(before, after, joined.key()),
         None if after.is_unknown() => Difference::Unknown,
         None => Difference::Differs,
@@ -140,7 +164,7 @@ fn planned_output(
         // Nothing that the plan does makes it known: an apply leaves the output as it is.
         Difference::Unknown if because.is_empty() => None,
         _ if !because.is_empty() => Some(OutputCause::Upstream),
-        _ if before.is_some() && is_config_applied(joined) => Some(OutputCause::Outside),
+        _ if before.is_some() && joined.inputs.is_config_applied() => Some(OutputCause::Outside),
         _ => Some(OutputCause::Config),
     };
     PlannedOutput {
@@ -181,13 +205,6 @@ fn awaited_stacks(value: &Value) -> Vec<Address> {
         Value::Map(map) => map.values().flat_map(awaited_stacks).collect(),
         _ => Vec::new(),
     }
-}
-
-/// Returns whether the last complete apply had the present configuration: then nothing in it changed an output.
-fn is_config_applied(joined: &JoinedState<'_>) -> bool {
-    let last = joined.inputs.ledger.last_complete_run();
-    last.and_then(|run| run.origin.config.as_ref())
-        .is_some_and(|config| **config == joined.inputs.stack.digest)
 }
 
 /// How a planned value differs from the recorded one.
@@ -322,7 +339,9 @@ fn recorded_value(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &s
         return planned_value(subject, decision, name);
     };
     let is_written = decision.find_attribute(name).is_some();
-    if !is_written && (is_displaced(subject.kind, decision, name) || follows_change(attribute, decision)) {
+    if !is_written
+        && (is_displaced(subject.kind, decision, name) || follows_change(subject, attribute, decision))
+    {
         return planned_value(subject, decision, name);
     }
     let stays = decision.act == DecisionKind::Frozen && subject.object().is_some();

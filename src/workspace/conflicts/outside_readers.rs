@@ -263,16 +263,35 @@ pub fn reader_blockers<'r>(
     blockers.into_values().collect()
 }
 
-/// Returns the blocker of a unit that is destroyed alone, for a unit that reads its outputs. `remedies` are the commands that
-/// destroy the reader, too, and that give it up.
+/// What to do about a unit that reads the outputs of one that is destroyed alone, as commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoneDestroyRemedy {
+    /// The whole unit is destroyed.
+    Both {
+        /// Destroys the reader, too.
+        both: String,
+        /// Lets the reader lose what it reads.
+        forced: String,
+    },
+    /// Only some of its resources are destroyed.
+    ReaderFirst {
+        /// Destroys the reader alone.
+        reader: String,
+    },
+}
+
+/// Returns the blocker of a unit that is destroyed alone, for a unit that reads an output that the destroy removes.
 #[must_use]
-pub fn lone_destroy_blocker(
-    reader: &UnitName,
-    how: &OutsideUse,
-    (both, forced): (String, String),
-) -> Blocker {
+pub fn lone_destroy_blocker(reader: &UnitName, how: &OutsideUse, remedy: &LoneDestroyRemedy) -> Blocker {
     let (address, text) = how.in_words(reader, "");
-    let help = format!("Destroy both: {both}. If it may lose what it reads: {forced}.");
+    let help = match remedy {
+        LoneDestroyRemedy::Both { both, forced } => {
+            format!("Destroy both: {both}. If it may lose what it reads: {forced}.")
+        }
+        LoneDestroyRemedy::ReaderFirst { reader } => {
+            format!("Leave out what its outputs need, or destroy the reader first: {reader}.")
+        }
+    };
     Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None }
 }
 

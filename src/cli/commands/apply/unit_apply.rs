@@ -142,7 +142,7 @@ impl<'a> ApplyCommand<'a> {
                 return Ok((plan, world));
             }
             let sources = (&session.settings, &session.unit_settings);
-            Ok((Box::pin(with_other_stacks(sources, (project, ledger), plan)).await, world))
+            Ok((Box::pin(with_other_stacks(sources, (project, ledger), (plan, options))).await, world))
         };
         ledger_io::while_kept(self.journal, reading).await
     }

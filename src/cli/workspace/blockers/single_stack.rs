@@ -21,6 +21,7 @@ use crate::config::load::DirectoryContents;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
 use crate::plan::artifact::fingerprint::with_blockers;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::{Action, Plan};
 use crate::workspace::conflicts::transfer_claims::UnreadStack;
 use crate::workspace::unit::Unit;
@@ -29,9 +30,10 @@ use crate::workspace::unit::Unit;
 pub(in crate::cli) async fn with_other_stacks(
     (settings, sources): (&Settings, &UnitSettings),
     (project, ledger): (&LoadedStack, &Ledger),
-    plan: Plan,
+    (plan, options): (Plan, &PlanningOptions),
 ) -> Plan {
-    let plan = Box::pin(output_readers::with_readers(settings, sources, project, plan)).await;
+    let planned = (plan, options.selects_resources());
+    let plan = Box::pin(output_readers::with_readers(settings, sources, project, planned)).await;
     let plan = Box::pin(with_place_blocker(settings, (project, ledger), plan)).await;
     let removed = plan.changes.iter();
     let removed = removed.filter(|change| matches!(change.action, Action::Delete | Action::Forget));
