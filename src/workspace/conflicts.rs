@@ -5,6 +5,7 @@
 mod live_users;
 pub mod lookups;
 pub mod outside_readers;
+mod shared_objects;
 pub mod transfer_claims;
 mod unit_claims;
 
@@ -17,6 +18,7 @@ use self::live_users::{LiveUsers, live_users};
 use self::lookups::{
     BrokenLookup, LookupLoss, PlannedSteps, UnitLookup, find_broken_lookups, planned_attribute,
 };
+use self::shared_objects::block_shared_objects;
 use self::unit_claims::{Claimant, RemovalUse, add_pair, add_pair_with_help, equal_sides};
 pub use self::unit_claims::{UnitBlockers, UnitClaims, UsedObjects};
 use crate::ledger::state::ledger::Ledger;
@@ -60,6 +62,7 @@ pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClai
     block_repeated_values(registry, snapshot, units, blockers);
     block_overlaps(registry, units, blockers);
     block_repeated_adoptions(units, blockers);
+    block_shared_objects(units, blockers);
     let removed: Vec<Removal<'_>> =
         units.iter().enumerate().flat_map(|(number, unit)| removals(number, unit)).collect();
     if !removed.is_empty() {

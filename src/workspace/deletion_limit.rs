@@ -28,7 +28,7 @@ impl<'a> UnitDeletions<'a> {
     #[must_use]
     pub fn new(registry: Registry, name: &'a UnitName, plan: &Plan, ledger: &Ledger) -> Self {
         let counts = |change: &&Change| match change.action {
-            Action::Delete => true,
+            Action::Delete => plan.deletes_current_object(change),
             Action::Replace => registry.kind(&change.kind).is_some_and(|kind| kind.data_bearing),
             _ => false,
         };

@@ -51,10 +51,13 @@ pub struct UnitResult {
     pub worker: Option<String>,
 }
 
+/// What is said of a unit whose worker ended before the unit did.
+const INTERRUPTED: &str = "a worker that ended had begun it: some of its changes may be made";
+
 /// State of a unit of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitState {
-    /// It was not started.
+    /// No worker has it.
     Waiting,
     /// A worker applies it.
     Running,
@@ -100,7 +103,9 @@ pub fn unit_results(tasks: &[TaskRow], partly: u8) -> Vec<UnitResult> {
         let row = last.filter(|_| changes.state == TaskState::Done).unwrap_or(changes);
         let exit = if state == UnitState::Partly { Some(partly) } else { row.exit };
         let worker = row.worker.clone().or_else(|| changes.worker.clone());
-        UnitResult { unit: row.task.unit.clone(), state, exit, message: row.message.clone(), worker }
+        let is_interrupted = row.state == TaskState::Waiting && row.is_begun;
+        let message = if is_interrupted { INTERRUPTED.to_owned() } else { row.message.clone() };
+        UnitResult { unit: row.task.unit.clone(), state, exit, message, worker }
     };
     of_phase(TaskPhase::Changes).map(result).collect()
 }
@@ -215,9 +220,18 @@ mod tests {
             state,
             worker: Some("w".into()),
             epoch: 1,
+            is_begun: false,
             exit,
             message: String::new(),
         };
+        let interrupted =
+            TaskRow { is_begun: true, ..row(5, "log/prod", TaskPhase::Changes, TaskState::Waiting, None) };
+        assert_eq!(unit_results(&[interrupted], 6)[0].message, INTERRUPTED);
+        assert!(
+            unit_results(&[row(5, "a", TaskPhase::Changes, TaskState::Waiting, None)], 6)[0]
+                .message
+                .is_empty()
+        );
         let tasks = [
             row(0, "net/prod", TaskPhase::Changes, TaskState::Done, Some(0)),
             row(1, "app/prod", TaskPhase::Changes, TaskState::Failed, Some(1)),

@@ -19,7 +19,7 @@ use crate::kinds::REGISTRY;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::crypto::hex::encode_hex;
 use crate::plan::artifact::saved_plan::SavedPlan;
-use crate::plan::artifact::signature::SigningKey;
+use crate::plan::artifact::signature::{SignedPlanText, SigningKey};
 use crate::workspace::combined;
 use crate::workspace::unit::UnitName;
 
@@ -99,7 +99,7 @@ pub(in crate::cli) fn is_directory(path: &Path) -> bool {
     stack_files::path_exists(&path.join("."))
 }
 
-/// Writes a set into a directory, which is created if it is missing; `failed` names the units without a plan. The
+/// Writes a set into a directory, which is created if it is missing, in place of a set that it has; `failed` names the units without a plan. The
 /// manifest comes last, so that an interrupted write leaves no set that looks complete.
 ///
 /// # Errors
@@ -112,6 +112,7 @@ pub(in crate::cli) fn save_set(
     key: Option<&SigningKey>,
 ) -> Result<(), CliFailure> {
     stack_files::make_private_directory(directory)?;
+    remove_earlier_set(directory)?;
     let mut units = Vec::with_capacity(plans.len());
     for plan in plans {
         let text = plan.saved.to_text().map_err(anyhow::Error::from)?;
@@ -139,6 +140,21 @@ pub(in crate::cli) fn save_set(
     });
     let text = text.map_err(anyhow::Error::from)?;
     Ok(write_files::write_private(&directory.join(MANIFEST), text.as_bytes())?)
+}
+
+/// Removes the set that a directory has: its manifest, and the plans that the manifest names. Other files stay.
+fn remove_earlier_set(directory: &Path) -> Result<(), CliFailure> {
+    let path = directory.join(MANIFEST);
+    let Some(text) = stack_files::read_optional(&path)? else { return Ok(()) };
+    let manifest: Option<Manifest> = serde_json::from_str(&SignedPlanText::parse(&text).text).ok();
+    // Without the manifest, an interrupted write leaves no set.
+    stack_files::remove_file(&path);
+    for ManifestEntry { stack, environment, .. } in manifest.into_iter().flat_map(|set| set.units) {
+        if is_legal_segment(&stack) && is_legal_segment(&environment) {
+            stack_files::remove_file(&directory.join(plan_file_name(&UnitName { stack, environment })));
+        }
+    }
+    Ok(())
 }
 
 /// Parses names of units; `None` if one of them is none.

@@ -1,4 +1,4 @@
-//! `stead destroy`: plans the deletion of all resources that are not protected, and applies that plan. It is an
+//! `stead destroy`: plans the deletion of the stack's resources, and applies that plan. A protected one blocks it. It is an
 //! apply with other options: the deletion limit does not count, and `--yes` also needs the stack's name.
 
 use clap::Args;
@@ -49,7 +49,7 @@ pub struct DestroyArgs {
     pub readers: ReaderArgs,
 }
 
-/// Deletes all resources that are not protected.
+/// Deletes the stack's resources.
 ///
 /// # Errors
 /// When `--confirm` names another stack or is missing with `--yes`; else as `apply`.

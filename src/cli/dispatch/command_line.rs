@@ -102,7 +102,7 @@ pub enum Command {
     Show(show::ShowArgs),
     /// Plan, ask for approval, and apply the changes; or apply a saved plan
     Apply(apply::request::ApplyArgs),
-    /// Delete all resources that are not protected
+    /// Delete the resources of a stack; a protected one blocks it
     Destroy(destroy::DestroyArgs),
     /// Compare the live objects with the last applied attributes
     Drift(drift::DriftArgs),

@@ -60,6 +60,15 @@ pub(in crate::cli) struct RollbackDetected {
 }
 
 impl RollbackDetected {
+    /// What the next command waits for, beside it.
+    pub(in crate::cli) const NEXT_CONDITION: &str =
+        "once the newer ledger is restored, or this one is accepted";
+
+    /// Returns the warning of a plan, as sentences: an apply refuses such a ledger.
+    pub(in crate::cli) fn describe(&self) -> String {
+        format!("{}: {}. An apply refuses it. {}", self.what, self.means, self.remedy)
+    }
+
     const fn older_version(what: &'static str) -> Self {
         Self {
             what,

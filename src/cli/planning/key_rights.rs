@@ -54,10 +54,17 @@ pub(in crate::cli) async fn add_key_notes(
     Some(review)
 }
 
-/// Returns the reason beside the next command, an apply of these plans: empty if the key that made them may do what they need.
-pub(in crate::cli) fn apply_condition<'p>(mut plans: impl Iterator<Item = &'p Plan>) -> &'static str {
-    let lacks = |plan: &Plan| plan.has_note(NoteCode::MissingRight);
-    if plans.any(lacks) { "with a key that has the missing right" } else { "" }
+/// Returns the condition beside the next command, an apply of these plans: empty if the key that made them may apply them.
+pub(in crate::cli) fn apply_condition<'p>(plans: impl Iterator<Item = &'p Plan>) -> &'static str {
+    let found = plans.fold((false, false), |(lacks, expires), plan| {
+        (lacks || plan.has_note(NoteCode::MissingRight), expires || plan.has_note(NoteCode::KeyExpires))
+    });
+    match found {
+        (true, true) => "with a key that has the missing right and is valid for longer",
+        (true, false) => "with a key that has the missing right",
+        (false, true) => "with a key that is valid for longer",
+        (false, false) => "",
+    }
 }
 
 /// Marks the drift of objects that the plan takes for gone and that the key may not read: whether they are gone is not known.
@@ -96,7 +103,7 @@ fn lacking_failure(plan: &Plan, rights: &RightsReview, (ending, verb): (&str, &s
         failure = failure.help(format!("It also lacks {}.", describe_need(plan, needing)));
     }
     Some(failure.help(format!(
-        "{verb} with a key whose role has the right. `stead whoami` shows the role of this one."
+        "{verb} with a key whose role has the right. `stead whoami` shows the roles of this one."
     )))
 }
 

@@ -16,6 +16,7 @@ use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::plan::model::resource_values::PlanValues;
+use crate::workspace::combined::has_work;
 use crate::workspace::conflicts::UsedObjects;
 use crate::workspace::unit::UnitName;
 
@@ -120,14 +121,24 @@ impl PlannedUnit {
 }
 
 impl WorkspacePlan {
-    /// Refuses an apply if the key of a unit lacks a right, or expires before the unit would be applied.
+    /// Refuses an apply that the start of a unit would refuse: a unit with something to do has an older ledger than this machine
+    /// has seen, or its key lacks a right, or expires before the unit would be applied.
     ///
     /// # Errors
-    /// With `Exit::Refused`, naming the unit, the right and the steps.
-    pub(in crate::cli) fn require_rights(&self, workspace: &Workspace) -> Result<(), CliFailure> {
+    /// With `Exit::OutOfDate` or `Exit::Refused`, naming the unit, and the right with its steps.
+    pub(in crate::cli) fn require_applicable(
+        &self,
+        workspace: &Workspace,
+        accepts_older: bool,
+    ) -> Result<(), CliFailure> {
         for (number, unit) in self.planned() {
-            let Some(review) = &unit.key else { continue };
-            review.require(&unit.plan).map_err(|failure| {
+            let rollback = unit.rollback.filter(|_| !accepts_older && has_work(&unit.plan));
+            let refused = match (rollback, &unit.key) {
+                (Some(rollback), _) => Err(rollback.into()),
+                (None, Some(review)) => review.require(&unit.plan),
+                (None, None) => Ok(()),
+            };
+            refused.map_err(|failure: CliFailure| {
                 let message = format!("{}: {}", workspace.units[number].unit.name, failure.message);
                 CliFailure { message, ..failure }
             })?;

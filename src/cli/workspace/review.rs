@@ -251,7 +251,7 @@ pub(in crate::cli) fn show_units(
     for (number, unit) in planned.planned() {
         if let Some(rollback) = &unit.rollback {
             let name = &workspace.units[number].unit.name;
-            ui.write_message(&format!("warning: {name}: {}: {}", rollback.what, rollback.means));
+            ui.write_message(&format!("warning: {name}: {}", rollback.describe()));
         }
     }
     if ui.json || ui.ndjson {

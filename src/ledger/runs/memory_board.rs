@@ -39,7 +39,6 @@ struct MemoryRows {
 struct MemoryTask {
     row: TaskRow,
     not_before: Duration,
-    is_begun: bool,
 }
 
 #[derive(Debug)]
@@ -111,7 +110,7 @@ impl MemoryBoard {
 impl MemoryTask {
     fn claim(&self) -> TaskClaim {
         let NewTask { number, unit, phase, .. } = self.row.task.clone();
-        TaskClaim { number, unit, phase, epoch: self.row.epoch, is_begun: self.is_begun }
+        TaskClaim { number, unit, phase, epoch: self.row.epoch, is_begun: self.row.is_begun }
     }
 }
 
@@ -211,11 +210,11 @@ impl RunBoard for MemoryBoard {
                     state: TaskState::Waiting,
                     worker: None,
                     epoch: 0,
+                    is_begun: false,
                     exit: None,
                     message: String::new(),
                 },
                 not_before: Duration::ZERO,
-                is_begun: false,
             })
             .collect();
         if let Some(run) = &mut rows.run {
@@ -290,7 +289,7 @@ impl RunBoard for MemoryBoard {
         Ok(self.change_claimed(worker, claim, |task, now| {
             (task.row.state, task.row.worker, task.not_before) = (TaskState::Waiting, None, now + delay);
             task.row.epoch += 1;
-            task.is_begun = true;
+            task.row.is_begun = true;
         }))
     }
 
@@ -301,7 +300,7 @@ impl RunBoard for MemoryBoard {
         let mut count = 0;
         for task in &mut self.0.rows.borrow_mut().tasks {
             if task.row.state == TaskState::Running && task.row.worker.as_deref() == Some(from) {
-                (task.row.state, task.row.worker, task.is_begun) = (TaskState::Waiting, None, true);
+                (task.row.state, task.row.worker, task.row.is_begun) = (TaskState::Waiting, None, true);
                 task.row.epoch += 1;
                 count += 1;
             }

@@ -180,6 +180,8 @@ pub struct TaskRow {
     pub worker: Option<String>,
     /// How often it was claimed or taken from a worker.
     pub epoch: i64,
+    /// Whether a worker that no longer has it had begun it.
+    pub is_begun: bool,
     /// Exit code, once it ended: of the cause, for a skipped one.
     pub exit: Option<u8>,
     /// Why it failed or was skipped; empty otherwise.

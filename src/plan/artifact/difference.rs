@@ -189,6 +189,11 @@ impl Sides<'_> {
         old.ledger != new.ledger
     }
 
+    /// Returns what moved so that another object is there, or has the planned value.
+    fn moved_object(self) -> Vec<MovedSide> {
+        vec![if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject }]
+    }
+
     /// Returns what moved so that a change is planned, or is decided differently.
     fn moved_by(self, change: &Change) -> Vec<MovedSide> {
         moved_by_cause(change.cause, || self.or_ledger(self.moved_inputs()))
@@ -235,7 +240,7 @@ impl Sides<'_> {
         let was = |change: &Change| {
             change.was.as_ref().map_or(Value::Null, |was| Value::text(was.address.as_str()))
         };
-        let id_side = vec![if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject }];
+        let id_side = self.moved_object();
         let mut parts: Vec<PartDifference> = self.attribute_parts(old, new)?;
         let mut add =
             |part, one: Value, other: Value, moved: &[MovedSide]| -> Result<(), serde_json::Error> {
@@ -322,6 +327,9 @@ impl Sides<'_> {
                 let by_cause = |side: &AttributeChange| moved_by_cause(side.cause, || self.moved_inputs());
                 let (part, moved) = match (one, other) {
                     (Some(_), Some(_)) => (AttributePart::Planned, self.moved_value(&new_planned)),
+                    (Some(side), None) if new.unchanged_value(path) == Some(&side.after) => {
+                        (AttributePart::NoLongerPlanned, self.moved_object())
+                    }
                     (Some(side), None) => (AttributePart::NoLongerPlanned, by_cause(side)),
                     (None, Some(side)) => (AttributePart::NewlyPlanned, by_cause(side)),
                     (None, None) => continue,
@@ -470,10 +478,11 @@ fn effects_value(change: &Change) -> Value {
 /// Returns the monthly price before and after, `Null` where it is not known; what is due now depends on the time.
 fn price_value(change: &Change) -> Value {
     let cost = &change.cost;
-    // Of what is deleted, nothing is billed.
-    let ended = || (cost.monthly_before.is_some() && !cost.unpriced).then_some(Decimal::ZERO);
-    let price = |price: Option<Decimal>| price.map_or(Value::Null, Value::Decimal);
-    Value::List(vec![price(cost.monthly_before), price(cost.monthly_after.or_else(ended))])
+    // Of what does not exist, nothing is billed.
+    let nothing = |other: Option<Decimal>| (other.is_some() && !cost.unpriced).then_some(Decimal::ZERO);
+    let before = cost.monthly_before.or_else(|| nothing(cost.monthly_after));
+    let after = cost.monthly_after.or_else(|| nothing(cost.monthly_before));
+    Value::List([before, after].map(|price| price.map_or(Value::Null, Value::Decimal)).into())
 }
 
 fn hits_value(change: &Change) -> Value {

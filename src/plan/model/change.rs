@@ -211,6 +211,19 @@ pub struct ModuleMove {
     pub to: Name,
 }
 
+impl Change {
+    /// Returns the value at a path, of an attribute or a key of a map, that is written and does not change.
+    #[must_use]
+    pub fn unchanged_value(&self, path: &str) -> Option<&Value> {
+        let find = |name: &str| self.rest.iter().find(|one| one.path == name).map(|one| &one.value);
+        find(path).or_else(|| {
+            let (name, key) = path.split_once('.')?;
+            let Value::Map(map) = find(name)? else { return None };
+            map.get(key)
+        })
+    }
+}
+
 impl Plan {
     /// Returns the outputs that the apply changes, or may change.
     pub fn output_changes(&self) -> impl Iterator<Item = &PlannedOutput> {
@@ -224,6 +237,15 @@ impl Plan {
         let deletes = |step: &Step| matches!(step.operation, Operation::Delete { deposed: true, .. });
         let mut steps = change.steps.iter().filter_map(|number| self.steps.get(*number));
         !matches!(change.action, Action::Replace | Action::Delete) && steps.any(deletes)
+    }
+
+    /// Returns whether a change deletes the current object of a resource without a replacement: not only an older object, which
+    /// an earlier replacement left.
+    #[must_use]
+    pub fn deletes_current_object(&self, change: &Change) -> bool {
+        let mut steps = change.steps.iter().filter_map(|number| self.steps.get(*number));
+        let older = |step: &Step| matches!(step.operation, Operation::Delete { deposed: true, .. });
+        change.action == Action::Delete && (change.steps.is_empty() || !steps.all(older))
     }
 
     /// Returns whether a change counts as one of an action: one that also deletes an older object is a deletion, too.

@@ -35,7 +35,7 @@ pub struct PlanBase {
     pub made_at: Timestamp,
     /// Identifies the plan, so that it is applied at most once.
     pub nonce: Uuid,
-    /// Whether the plan was made by `destroy` and deletes everything.
+    /// Whether the plan was made by `destroy`.
     pub destroy: bool,
     /// Resources that may be deleted with the data that they contain, from the command line.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

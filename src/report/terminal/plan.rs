@@ -149,7 +149,7 @@ fn plan_headline(plan: &Plan, facts: &PlanContext, style: TextStyle) -> TextLine
     let base = &plan.base;
     let mut said = Vec::new();
     if base.destroy {
-        said.push("destroys everything unprotected".to_owned());
+        said.push(phrases::DESTROY_FACT.to_owned());
     }
     if let Some(objects) = facts.objects {
         let time = facts.read_in.map(|time| format!(" in {:.1} s", time.as_secs_f64())).unwrap_or_default();

@@ -128,7 +128,7 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
             format_money(cost.after),
             phrases::bill_change(cost.after - cost.before, cost.unpriced)
         ));
-        if let Some(left_out) = phrases::unpriced_count(cost.unpriced) {
+        for left_out in cost.left_out() {
             line = line.push_styled(TextRole::Warning, format!("{dot}{left_out}"));
         }
         page.add_line(line);

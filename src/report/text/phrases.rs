@@ -55,6 +55,12 @@ pub fn unpriced_count(unpriced: usize) -> Option<String> {
         .then(|| format!("{} without a known price, not counted", count_noun(unpriced, "resource")))
 }
 
+/// Returns how many units a sum of bills leaves out, because they could not be planned; `None` if none.
+#[must_use]
+pub fn unplanned_count(unplanned: usize) -> Option<String> {
+    (unplanned > 0).then(|| format!("{} without a plan, not counted", count_noun(unplanned, "unit")))
+}
+
 /// What is charged or refunded at once, or was.
 #[derive(Debug, Clone, Copy)]
 pub struct DueStatement {
@@ -178,6 +184,9 @@ pub fn join_sentences<T: AsRef<str>>(parts: &[T]) -> String {
 pub fn blocked_changes(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{count} of the changes blocked"))
 }
+
+/// The fact of a report about a destroy.
+pub const DESTROY_FACT: &str = "a destroy";
 
 /// Returns when an unknown value is known, such as `known once vpc.main exists`; it names at most three addresses.
 fn waits_for(addresses: &[Address]) -> String {

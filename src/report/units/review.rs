@@ -218,8 +218,17 @@ pub struct UnitsCost {
     pub after: Decimal,
     /// Number of billed objects without a known price.
     pub unpriced: usize,
+    /// Number of units whose bill is not known: they have no plan.
+    pub unplanned: usize,
     /// What is charged or refunded at once.
     pub due: DueTotal,
+}
+
+impl UnitsCost {
+    /// Returns what the sums leave out, as facts.
+    pub fn left_out(&self) -> impl Iterator<Item = String> {
+        phrases::unpriced_count(self.unpriced).into_iter().chain(phrases::unplanned_count(self.unplanned))
+    }
 }
 
 /// A review of many units.
@@ -375,7 +384,8 @@ impl<'a> UnitsReview<'a> {
     #[must_use]
     pub fn cost(&self) -> UnitsCost {
         let planned = self.units.iter().filter_map(|unit| Some((unit.status, &unit.plan?.cost)));
-        planned.fold(UnitsCost::default(), |sum, (status, cost)| {
+        let unplanned = self.units.iter().filter(|unit| unit.plan.is_none()).count();
+        planned.fold(UnitsCost { unplanned, ..UnitsCost::default() }, |sum, (status, cost)| {
             let (after, due) = match status {
                 UnitStatus::Blocked => (cost.monthly_before, DueTotal::default()),
                 _ => (cost.monthly_after, cost.due),
@@ -385,6 +395,7 @@ impl<'a> UnitsReview<'a> {
                 after: sum.after + after,
                 unpriced: sum.unpriced + cost.unpriced,
                 due: sum.due.merge(due),
+                ..sum
             }
         })
     }

@@ -174,9 +174,10 @@ impl<'a> CostDocument<'a> {
     }
 }
 
-/// Returns the bills of many units as text: a row for each, the most expensive first, and the sums.
+/// Returns the bills of many units as text: a row for each, the most expensive first, and the sums; and how many units
+/// `failed`, so that they have none.
 #[must_use]
-pub fn units_cost_page(bills: &[&CostReport], style: TextStyle) -> String {
+pub fn units_cost_page(bills: &[&CostReport], failed: usize, style: TextStyle) -> String {
     let has_first = bills.iter().any(|bill| bill.first.is_some());
     let first = |bill: &CostReport| bill.first.as_ref().map(|side| side.total);
     let mut sorted: Vec<&CostReport> = bills.to_vec();
@@ -213,7 +214,8 @@ pub fn units_cost_page(bills: &[&CostReport], style: TextStyle) -> String {
     if bills.iter().any(|bill| bill.built_in) {
         line = line.push_text(format!(" {dot} prices of the built-in cloud, not of your account"));
     }
-    if let Some(left_out) = phrases::unpriced_count(unpriced) {
+    let left_out = [phrases::unpriced_count(unpriced), phrases::unplanned_count(failed)];
+    for left_out in left_out.into_iter().flatten() {
         line = line.push_text(format!(" {dot} {left_out}"));
     }
     let mut page = TextPage::new(style);
@@ -251,7 +253,7 @@ mod tests {
             unpriced: 0,
             ..bill.clone()
         };
-        insta::assert_snapshot!(units_cost_page(&[&priced, &bill], TextStyle::plain(100)), @"
+        insta::assert_snapshot!(units_cost_page(&[&priced, &bill], 0, TextStyle::plain(100)), @"
         2 units · a month · after an apply: +$50.00 · 1 resource without a known price, not counted
         UNIT          NOW   AFTER  UNPRICED
         shop/prod   $5.00  $50.00         1

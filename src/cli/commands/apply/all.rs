@@ -62,7 +62,7 @@ pub(in crate::cli) async fn apply_all(
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     show_plans(session, &request, &workspace, (&planned, &outcomes))?;
-    planned.require_rights(&workspace)?;
+    planned.require_applicable(&workspace, request.running.accept_older_ledger)?;
     let plan_command = session.command_line(&request.format_plan_command());
     let expected = (request.expected, plan_command.as_str());
     let expected = check_expected(&workspace, &planned, expected).map_err(|failure| {
@@ -216,7 +216,7 @@ pub(super) async fn apply_set(
         return Box::pin(join_run(session, &request, &workspace, &options, (run, saved))).await;
     }
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
-    planned.require_rights(&workspace)?;
+    planned.require_applicable(&workspace, request.running.accept_older_ledger)?;
     check_reviewed_inputs(&workspace, &planned, &reviewed)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     write_reports(session, &request, &workspace, (&planned, &outcomes))?;
@@ -246,7 +246,7 @@ fn reject_other_environments(session: &CommandContext, set: &LoadedPlanSet) -> R
     if others.is_empty() {
         return Ok(());
     }
-    let what = format!("-e {wanted}: the set of plans also has {}", others.join(", "));
+    let what = format!("-e {wanted}: the set has plans of {}", others.join(", "));
     Err(CliFailure::new(Exit::Usage, what)
         .help("Nothing was sent. A set is applied as a whole: leave -e (STEAD_ENV) out.")
         .help(format!("For one environment, make a set of it: stead plan --all -e {wanted} -o DIRECTORY")))

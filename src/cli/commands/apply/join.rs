@@ -156,7 +156,7 @@ async fn plan_run(
     let none = BTreeMap::new();
     let reviewed = saved.map_or(&none, |(_, plans)| plans);
     let checked = planned
-        .require_rights(workspace)
+        .require_applicable(workspace, request.running.accept_older_ledger)
         .and_then(|()| check_reviewed_inputs(workspace, &planned, reviewed))
         .and_then(|()| {
             let plan_command = session.command_line(&request.format_plan_command());

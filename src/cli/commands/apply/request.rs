@@ -86,7 +86,7 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
     pub(in crate::cli) expected: Option<&'a Name>,
     /// What was reviewed, for the message if the fingerprint is another one.
     pub(in crate::cli) against: Option<&'a Path>,
-    /// Whether to delete all resources that are not protected.
+    /// Whether to delete the resources of the stack.
     pub(in crate::cli) destroy: bool,
     /// Name that the root directory must have (`--confirm`); `None` if the command line states none.
     pub(in crate::cli) confirm: Option<&'a Name>,
@@ -153,7 +153,7 @@ pub(in crate::cli) struct ApplyRequest<'a> {
     pub(in crate::cli) against: Option<&'a ReviewedPlans>,
     /// Policies that are overridden, and the reason.
     pub(in crate::cli) overriding: PolicyOverrides<'a>,
-    /// Whether to delete all resources that are not protected.
+    /// Whether to delete the resources of the stack.
     pub(in crate::cli) destroy: bool,
     /// Name that the stack must have (`--confirm`); `None` if the command line states none.
     pub(in crate::cli) stack: Option<&'a Name>,

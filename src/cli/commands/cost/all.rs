@@ -60,7 +60,8 @@ pub(super) async fn cost_all(
             }
         }
         if !known.is_empty() {
-            ui.write_result(&cost::units_cost_page(&known, ui.style));
+            let failed = unit_outputs::failed_count(&outputs);
+            ui.write_result(&cost::units_cost_page(&known, failed, ui.style));
         }
         unit_outputs::print_failures(ui, &outputs);
     }

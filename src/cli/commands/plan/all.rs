@@ -12,6 +12,7 @@ use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files;
+use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::planning::key_rights;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -93,15 +94,17 @@ pub(super) async fn plan_all(
     let exit = Exit::of_units(&exits);
     let is_open = matches!(exit, Exit::Done | Exit::Changes);
     let with_key = key_rights::apply_condition(shown.plans());
+    let is_older = planned.planned().any(|(_, unit)| unit.rollback.is_some());
+    let condition = if is_older { RollbackDetected::NEXT_CONDITION } else { with_key };
     if let Some(directory) = request.file.filter(|_| is_open) {
-        session.next(&format!("apply {}", quote_path(directory)), with_key);
+        session.next(&format!("apply {}", quote_path(directory)), condition);
     } else if let Some(directory) = request.file {
         review::print_not_applicable(session.ui, &stack_files::display_path(directory), &shown);
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
         // Without a terminal, a destroy cannot ask.
         let yes = if session.ui.interactive { "" } else { " --yes" };
-        session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), with_key);
+        session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), condition);
     }
     Ok(exit)
 }

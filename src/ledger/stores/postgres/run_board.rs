@@ -423,6 +423,7 @@ fn task_row(row: &Row, action: &'static str) -> Result<TaskRow, BoardError> {
         state: task_state(column(row, "state", action)?, action)?,
         worker: column(row, "worker", action)?,
         epoch: column(row, "epoch", action)?,
+        is_begun: column(row, "is_begun", action)?,
         exit: exit_code(column(row, "exit", action)?, action)?,
         message: column(row, "message", action)?,
     })

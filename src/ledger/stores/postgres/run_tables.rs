@@ -232,7 +232,7 @@ select run, worker, 'is dead, states ' || $3 from dead
 returning worker";
 
 const SELECT_TASKS: &str = "\
-select number, unit, phase, needs, state, worker, epoch, exit, message
+select number, unit, phase, needs, state, worker, epoch, is_begun, exit, message
 from {s}stead_run_tasks where run = $1 order by number";
 
 const SELECT_EVENTS: &str = "\

@@ -110,7 +110,7 @@ fn report_head(of: &PlanReview<'_>) -> String {
     let shown = if title.chars().all(plain) { title } else { inline_code(&title) };
     let mut facts = of.headline_facts();
     if of.plan.base.destroy {
-        facts.insert(0, "destroys everything unprotected".to_owned());
+        facts.insert(0, phrases::DESTROY_FACT.to_owned());
     }
     let sign = of.verdict().status_sign();
     let digests = digests_line(&[(of.title(), of.plan)]);

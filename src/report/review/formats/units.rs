@@ -208,10 +208,10 @@ fn head(of: &UnitsReport<'_>) -> String {
         review.planned_word(),
         phrases::bill_change(cost.after - cost.before, cost.unpriced)
     ));
-    facts.extend(phrases::unpriced_count(cost.unpriced));
+    facts.extend(cost.left_out());
     facts.extend(review.due().facts());
     if review.destroy {
-        facts.insert(0, "destroys everything unprotected".to_owned());
+        facts.insert(0, phrases::DESTROY_FACT.to_owned());
     }
     let worst = review.units().first().map_or(UnitStatus::Unchanged, |unit| unit.status);
     let names: Vec<String> = review.units_to_apply().iter().map(ToString::to_string).collect();

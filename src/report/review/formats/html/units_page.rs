@@ -182,7 +182,7 @@ fn headline_facts(of: &UnitsReport<'_>) -> Vec<String> {
     }
     facts.extend(review.due().facts());
     if review.destroy {
-        facts.insert(0, "destroys everything unprotected".to_owned());
+        facts.insert(0, phrases::DESTROY_FACT.to_owned());
     }
     facts
 }
@@ -206,11 +206,11 @@ fn head_markup(of: &UnitsReport<'_>, facts: &[String]) -> Markup {
 }
 
 fn footer_markup(of: &UnitsReport<'_>, lacks_document: bool) -> Markup {
-    let unpriced = of.review.cost().unpriced;
+    let cost = of.review.cost();
     html! {
         footer {
             "stead " (env!("CARGO_PKG_VERSION"))
-            @if let Some(left_out) = phrases::unpriced_count(unpriced) { " · " (left_out) }
+            @for left_out in cost.left_out() { " · " (left_out) }
             @if lacks_document { " · the plans are too large to be embedded as JSON; the report " code { "json" } " has them" }
             @if let Some(command) = of.command { " · after the merge: " code { (escape_text(command)) } }
         }
