@@ -27,8 +27,9 @@ use super::resolve::untyped_values::resolve_untyped;
 use super::resolve::values::data_sources::written_stack;
 use super::resolve::values::variables::VariableSources;
 use super::stack::digest;
-use super::stack::model::{OtherStack, Stack};
+use super::stack::model::{OtherStack, Resource, Stack};
 use super::syntax::document::DocumentEntry;
+use super::syntax::jobs::JobRunner;
 use super::syntax::parse_cache::ParseCache;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity};
@@ -85,6 +86,7 @@ struct LoadOutcome {
     problems: DiagnosticCollector,
     /// Redacts the values of variable files in the diagnostics.
     withheld: VariableFileRedactor,
+    jobs: &'static dyn JobRunner,
 }
 
 impl LoadOutcome {
@@ -96,8 +98,8 @@ impl LoadOutcome {
     /// Returns the stack with its sources and its digest, and the diagnostics, redacted. A digest that cannot be
     /// computed adds an error to them.
     fn into_stack(self, sources: Sources) -> (Stack, Vec<Diagnostic>) {
-        let Self { stack: UnlocatedStack(mut stack), problems, withheld } = self;
-        stack.digest = stack_digest(&stack, &problems);
+        let Self { stack: UnlocatedStack(mut stack), problems, withheld, jobs } = self;
+        stack.digest = stack_digest(&stack, &problems, jobs);
         let found = redacted_diagnostics(problems, &withheld, &sources);
         stack.sources = sources;
         (stack, found)
@@ -115,7 +117,7 @@ fn redacted_diagnostics(
 }
 
 /// Returns the digest of a stack; after an error, which is reported, an empty string.
-fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
+fn stack_digest(stack: &Stack, problems: &DiagnosticCollector, jobs: &dyn JobRunner) -> String {
     let input = digest::StackDigestInput {
         name: &stack.name,
         environment: &stack.environment,
@@ -123,7 +125,8 @@ fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
         policies: &stack.policies,
         deferred_secrets: &stack.deferred_secrets,
     };
-    digest::stack_digest(&input, stack.resources.values()).unwrap_or_else(|error| {
+    let resources: Vec<&Resource> = stack.resources.values().collect();
+    digest::stack_digest(&input, &resources, jobs).unwrap_or_else(|error| {
         let problem = Diagnostic::error(codes::DIGEST, "the configuration has no digest");
         problems.push(problem.detail(error.to_string()));
         String::new()
@@ -300,7 +303,7 @@ fn load_parsed(
     redact_parsed(sources, files);
     let secret_names = redact_sources::secret_names(files.units.first().map_or(&[], Vec::as_slice));
     let withheld = VariableFileRedactor::new(&files.vars, &secret_names);
-    LoadOutcome { stack, problems, withheld }
+    LoadOutcome { stack, problems, withheld, jobs: request.jobs }
 }
 
 /// Warns about declarations that are not used. A reference in an attribute with an error is unknown, so after an error

@@ -27,6 +27,12 @@ impl<N> Default for Graph<N> {
 }
 
 impl<N> Graph<N> {
+    /// Returns an empty graph with room for a number of nodes, and as many edges.
+    #[must_use]
+    pub fn with_capacity(nodes: usize) -> Self {
+        Self { inner: StableDiGraph::with_capacity(nodes, nodes) }
+    }
+
     /// Adds a node and returns its number.
     pub fn add(&mut self, node: N) -> NodeId {
         self.inner.add_node(node)

@@ -36,7 +36,8 @@ pub(in crate::config) fn resolve_config<'d>(
     // The directories of other stacks are literals, so they are declared before anything can refer to them.
     units.data.stacks = declared_stacks(context, &merged.stacks);
     resolve_unit(context, merged, &mut scope, &mut units);
-    units.resources.sort_by(|a, b| a.address.cmp(&b.address));
+    // Addresses are unique: a stable sort would need memory for half of the resources.
+    units.resources.sort_unstable_by(|a, b| a.address.cmp(&b.address));
     let evaluator = units.evaluator(context, &scope);
     let outputs = resolve_outputs(&evaluator, &merged.outputs);
     let evaluated = expression.and_then(|(text, span)| evaluate_requested(&evaluator, text, span));

@@ -10,12 +10,19 @@ use super::model::{
     AttributeSetting, ConfirmationMode, DeferredSecret, Environment, Lifecycle, OnRemove, Output, Policy,
     Resource, SecretOrigin, SecretSink,
 };
+use crate::config::syntax::jobs::{JobRunner, map_jobs};
 use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::cel::policy::PolicyLevel;
 use crate::model::crypto::digest::JsonDigest;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
+
+/// Usual number of bytes of a resource in the digest.
+const USUAL_BYTES: usize = 384;
+
+/// Least number of resources for which a job is worth its thread.
+const RESOURCES_PER_JOB: usize = 500;
 
 /// Digest input of one resource. It has no spans; a secret is represented by its variable's name, and a value
 /// computed from a secret by its expression. Fields that were added later are omitted while unset, so that
@@ -70,19 +77,22 @@ pub(in crate::config) struct StackDigestInput<'s> {
     pub(in crate::config) deferred_secrets: &'s BTreeMap<Name, DeferredSecret>,
 }
 
-/// Returns the whole SHA-256: 64 hexadecimal digits. `resources` must be in address order.
+/// Returns the whole SHA-256: 64 hexadecimal digits. `resources` must be in address order. Many of them are written in jobs.
 ///
 /// # Errors
 /// When a part cannot be written as JSON.
-pub(in crate::config) fn stack_digest<'r>(
+pub(in crate::config) fn stack_digest(
     parts: &StackDigestInput<'_>,
-    resources: impl Iterator<Item = &'r Resource>,
+    resources: &[&Resource],
+    jobs: &dyn JobRunner,
 ) -> Result<String, serde_json::Error> {
     let StackDigestInput { name, environment, outputs, policies, deferred_secrets } = parts;
     let mut digest = JsonDigest::new("stead configuration 2");
     digest.add(&(name, &environment.name, environment.confirm == ConfirmationMode::TypeName))?;
-    for resource in resources {
-        digest.add(&resource_digest_input(resource))?;
+    let ranges: Vec<&[&Resource]> =
+        resources.chunks(resources.len().div_ceil(jobs.workers()).max(RESOURCES_PER_JOB)).collect();
+    for written in map_jobs(jobs, &ranges, |range| write_lines(range)) {
+        digest.add_written(&written?);
     }
     for (name, output) in *outputs {
         digest.add(&("output", name, output.expression.to_digest_form()))?;
@@ -99,6 +109,16 @@ pub(in crate::config) fn stack_digest<'r>(
         digest.add(&("secret", seen_secret(name, deferred)))?;
     }
     Ok(digest.finish())
+}
+
+/// Writes resources as the digest has them, one a line.
+fn write_lines(resources: &[&Resource]) -> Result<Vec<u8>, serde_json::Error> {
+    let mut lines = Vec::with_capacity(resources.len() * USUAL_BYTES);
+    for resource in resources {
+        serde_json::to_writer(&mut lines, &resource_digest_input(resource))?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 fn seen_secret<'s>(name: &'s Name, deferred: &'s DeferredSecret) -> SecretDigestInput<'s> {

@@ -36,6 +36,12 @@ impl JsonDigest {
         Ok(())
     }
 
+    /// Adds parts that were written before, each as `add` writes it.
+    pub fn add_written(&mut self, parts: &[u8]) {
+        self.hash_pending();
+        self.hasher.update(parts);
+    }
+
     fn hash_pending(&mut self) {
         self.hasher.update(&self.pending);
         self.pending.clear();

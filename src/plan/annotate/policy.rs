@@ -202,8 +202,14 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
             );
         }
         // Stable: results of one code stay in address order.
-        self.built_in.sort_by(|a, b| a.name.cmp(&b.name));
-        results.extend(self.built_in);
+        if !self.built_in.is_sorted_by(|a, b| a.name <= b.name) {
+            self.built_in.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        if results.is_empty() {
+            results = self.built_in;
+        } else {
+            results.extend(self.built_in);
+        }
         plan.policy = results;
         plan.undecided = self.undecided;
         let remedy = override_command(&plan, &self.joined.inputs.options.apply_command);

@@ -107,7 +107,7 @@ impl<'a> Classifier<'_, 'a> {
         }
         // The members of a dependency cycle have no decision.
         let left_out = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
-        let decisions = self.decisions.drain(..);
+        let decisions = std::mem::take(&mut self.decisions).into_iter();
         let mut decisions: Vec<_> = decisions.map(|decision| decision.unwrap_or_else(left_out)).collect();
         // These passes need the decisions of all resources. Forgotten children and projects come before the
         // objects that hold them, because those are kept for what is forgotten.

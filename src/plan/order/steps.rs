@@ -55,8 +55,8 @@ pub(in crate::plan) fn order_steps<'a>(
     let mut work = StepGraphBuilder {
         joined,
         decisions,
-        graph: Graph::default(),
-        drafts: Vec::new(),
+        graph: Graph::with_capacity(joined.subjects.len()),
+        drafts: Vec::with_capacity(joined.subjects.len()),
         nodes: Vec::new(),
     };
     work.nodes.resize(joined.subjects.len(), ResourceNodes::default());

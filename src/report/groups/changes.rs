@@ -152,7 +152,7 @@ pub(in crate::report) fn plan_entries<'p>(
     outcome: &dyn Fn(&Change) -> String,
 ) -> Vec<PlanEntry<'p>> {
     let mut entries: Vec<(usize, PlanEntry<'p>)> = Vec::new();
-    let mut changes: Vec<(usize, &'p Change)> = Vec::new();
+    let mut changes: Vec<(usize, &'p Change)> = Vec::with_capacity(plan.changes.len());
     for (number, line) in module_moves::plan_lines(&plan.changes) {
         match line {
             ChangeLine::Single(change) => changes.push((number, change)),
@@ -163,8 +163,10 @@ pub(in crate::report) fn plan_entries<'p>(
     }
     let verdicts = verdicts_by_address(plan);
     let context = |change: &Change| {
-        let verdicts = verdicts.get(&change.address).map(|names| names.iter().copied().collect());
-        (verdicts.unwrap_or_default(), outcome(change))
+        let mut verdicts = verdicts.get(&change.address).cloned().unwrap_or_default();
+        verdicts.sort_unstable();
+        verdicts.dedup();
+        (verdicts, outcome(change))
     };
     let mut numbers = ShapeNumbers::new();
     let items: Vec<GroupItem> =
@@ -175,12 +177,9 @@ pub(in crate::report) fn plan_entries<'p>(
         entries.push((changes[first].0, PlanEntry::Module(Box::new(module.1))));
     }
     let open: Vec<usize> = (0..changes.len()).filter(|number| !grouped[*number]).collect();
-    let mut open_items: Vec<GroupItem> = Vec::with_capacity(open.len());
-    for (item, grouped) in items.into_iter().zip(&grouped) {
-        if !grouped {
-            open_items.push(item);
-        }
-    }
+    let mut is_grouped = grouped.iter();
+    let mut open_items = items;
+    open_items.retain(|_| !is_grouped.next().is_some_and(|grouped| *grouped));
     for group in group_items(&open_items, KeyPosition::Any) {
         let first = changes[open[group.members[0]]];
         let entry = match group.members.as_slice() {
@@ -198,16 +197,16 @@ pub(in crate::report) fn plan_entries<'p>(
 }
 
 /// Returns the names of the policies and the codes of the blockers that concern each address.
-fn verdicts_by_address(plan: &Plan) -> HashMap<&Address, BTreeSet<(&str, Option<PolicyStatus>)>> {
-    let mut found: HashMap<&Address, BTreeSet<(&str, Option<PolicyStatus>)>> = HashMap::new();
+fn verdicts_by_address(plan: &Plan) -> HashMap<&Address, Vec<(&str, Option<PolicyStatus>)>> {
+    let mut found: HashMap<&Address, Vec<(&str, Option<PolicyStatus>)>> = HashMap::new();
     for block in &plan.blocks {
         if let Some(address) = &block.address {
-            found.entry(address).or_default().insert((&block.code, None));
+            found.entry(address).or_default().push((&block.code, None));
         }
     }
     for result in &plan.policy {
         if let Some(address) = &result.address {
-            found.entry(address).or_default().insert((&result.name, Some(result.verdict)));
+            found.entry(address).or_default().push((&result.name, Some(result.verdict)));
         }
     }
     found

@@ -15,14 +15,14 @@ pub(super) enum ChangeLine<'p> {
 }
 
 /// Returns the lines of a plan, in the plan's order, each with the number of its first change.
-pub(super) fn plan_lines(changes: &[Change]) -> Vec<(usize, ChangeLine<'_>)> {
+pub(super) fn plan_lines(changes: &[Change]) -> impl Iterator<Item = (usize, ChangeLine<'_>)> {
     let mut moved: BTreeMap<(&str, &str), Vec<&Change>> = BTreeMap::new();
     for change in changes {
         if let Some(module) = module_move(change) {
             moved.entry((&module.from, &module.to)).or_default().push(change);
         }
     }
-    let mut line = |change| match module_move(change) {
+    let mut line = move |change| match module_move(change) {
         // The module stands where its first resource does.
         Some(module) => {
             let members = moved.remove(&(&*module.from, &*module.to))?;
@@ -34,7 +34,7 @@ pub(super) fn plan_lines(changes: &[Change]) -> Vec<(usize, ChangeLine<'_>)> {
         }
         None => Some(ChangeLine::Single(change)),
     };
-    changes.iter().enumerate().filter_map(|(number, change)| Some((number, line(change)?))).collect()
+    changes.iter().enumerate().filter_map(move |(number, change)| Some((number, line(change)?)))
 }
 
 /// Returns the module that a resource moves with; `None` if something else changes, too.

@@ -55,7 +55,9 @@ pub(in crate::config) fn declare_blocks<'d>(
     merged: &MergedDocuments<'d>,
 ) -> Vec<PendingBlock<'d>> {
     let mut next = declarer.index.blocks().len();
-    let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
+    let count = merged.blocks.values().map(|(_, entries)| entries.len()).sum();
+    declarer.index.reserve(count);
+    let written = merged.blocks.values().flat_map(|(kind, entries)| {
         entries.values().map(|entry| PendingBlock {
             kind,
             address: declarer.evaluator().scoped_address(kind.name, &entry.key),
@@ -63,7 +65,8 @@ pub(in crate::config) fn declare_blocks<'d>(
             parent: None,
         })
     });
-    let blocks = blocks.collect();
+    let mut blocks = Vec::with_capacity(count);
+    blocks.extend(written);
     declare_in_turn(declarer, blocks);
     let mut waiting = Vec::new();
     while next < declarer.index.blocks().len() {
@@ -101,7 +104,7 @@ fn declare_child<'d>(declarer: &mut BlockDeclarer<'_, 'd>, child: PendingBlock<'
 /// are reported, and broken.
 fn declare_in_turn<'d>(declarer: &mut BlockDeclarer<'_, 'd>, blocks: Vec<PendingBlock<'d>>) {
     let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
-    let mut ready = Vec::new();
+    let mut ready = Vec::with_capacity(blocks.len());
     let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
     for block in blocks {
         if let Some(other) =

@@ -155,6 +155,11 @@ impl<'d> BlockIndex<'d> {
         Address::new(kind, name).in_module(&self.prefix)
     }
 
+    /// Makes room for a number of blocks.
+    pub(in crate::config) fn reserve(&mut self, blocks: usize) {
+        self.blocks.reserve(blocks);
+    }
+
     /// Adds a block. The name of a block without a parent becomes a name of the current unit.
     pub(in crate::config) fn insert(&mut self, block: DeclaredBlock<'d>) {
         if block.parent.is_none() {

@@ -475,7 +475,9 @@ pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// When it cannot be read, or is larger.
 pub fn read_bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // A file that grows meanwhile is read to its end, too.
+    let size = file.metadata().map_or(0, |found| found.len()).min(most);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
