@@ -8,7 +8,7 @@ use super::annotate::change_lines::{ChangeDetails, change_line, name_references}
 use super::annotate::cost::CostAccumulator;
 use super::annotate::due::DueRules;
 use super::annotate::effects::{LinkedObjects, change_effects, older_object_effects};
-use super::annotate::exposure::resource_exposures;
+use super::annotate::exposure::{resource_exposures, unused_allowances};
 use super::annotate::outputs::resource_values::plan_values;
 use super::annotate::policy::PlanPolicies;
 use super::annotate::{generated_secrets, outputs, rename_hints, secret_sinks, unread_values};
@@ -186,6 +186,7 @@ fn collect_notes(
     notes.extend(kept_secrets::recipient_notes(joined));
     notes.extend(confirmation::not_kept_notes(joined, decisions));
     notes.extend(unread_values::observation_notes(joined));
+    notes.extend(unused_allowances(joined, decisions));
     notes.extend(replacement_order::consent_notes(joined, decisions));
     notes
 }

@@ -364,7 +364,7 @@ fn a_saved_set_of_plans_is_applied_as_it_is_and_continues_after_a_failure() {
     // A part of a set is not what was reviewed.
     let last = case.cloud().last();
     case.fails(64, "-e dev apply plans").says(&[
-        "-e dev: the set of plans also has",
+        "-e dev: the set has plans of",
         "app/prod",
         "plan --all -e dev -o",
     ]);

@@ -144,7 +144,10 @@ fn read_module(loader: &mut SourceUnitLoader<'_>, place: &ConfigPath, span: Span
         }
     };
     if names.is_empty() {
-        loader.problems.push(wrong(format!("`{shown}` has no stack file.")));
+        let detail = format!(
+            "`{shown}` has no stack file; that of a Git submodule is empty until git submodule update --init."
+        );
+        loader.problems.push(wrong(detail));
         return None;
     }
     let module = loader.gathered.units.len();

@@ -2,6 +2,7 @@
 //! Out: advisory results, and the effect of a change that opens something. Invariant: what is not known, or not shown by
 //! the service, is no exposure; nothing here changes a decision or the fingerprint.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ipnet::Ipv4Net;
@@ -18,6 +19,7 @@ use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{ChangeEffect, PolicyResult, PolicyStatus};
+use crate::plan::model::note::{NoteCode, PlanNote};
 
 /// The exposures of one resource.
 #[derive(Default)]
@@ -65,6 +67,45 @@ pub(in crate::plan) fn resource_exposures(
     }
     let effect = ChangeEffect { code: Effect::Exposure, text: opened.join("; ") };
     ResourceExposures { results, effect: (!opened.is_empty()).then_some(effect) }
+}
+
+/// Returns a note for each allowed exposure that an object does not have, as far as that is known and does not depend on the time.
+pub(in crate::plan) fn unused_allowances(
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
+) -> Vec<PlanNote> {
+    let mut notes = Vec::new();
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
+        let Some(block) = subject.resource.filter(|block| !block.allowed_exposures.is_empty()) else {
+            continue;
+        };
+        if decision.act == DecisionKind::Frozen {
+            continue;
+        }
+        let is_unknown = Cell::new(false);
+        let value_of = |name: &str| {
+            let value = planned_fact(joined, subject, decision, subject.kind.attribute(name)?);
+            is_unknown.set(is_unknown.get() || value.is_unknown());
+            Some(value)
+        };
+        for allowed in &block.allowed_exposures {
+            let mut known = subject.kind.exposures.iter();
+            let exposure = known.find(|one| one.code == allowed.code && !one.check.depends_on_time());
+            is_unknown.set(false);
+            if exposure.is_some_and(|one| !is_exposed(joined, subject, one, &value_of)) && !is_unknown.get()
+            {
+                notes.push(PlanNote {
+                    code: NoteCode::NotExposed,
+                    text: format!("{} allows {}, which it does not have", subject.address, allowed.code),
+                    help: "remove the entry of allow_exposure: it would silence a later exposure"
+                        .to_owned(),
+                    source: joined.inputs.stack.sources.location_of(allowed.span),
+                    address: Some(subject.address.clone()),
+                });
+            }
+        }
+    }
+    notes
 }
 
 /// Returns the silencer of a block for an exposure, and whether it still holds: it does until the end of its last day (UTC).

@@ -54,6 +54,8 @@ pub enum NoteCode {
     NotDeleted,
     /// A policy on kinds of which the plan has no resource.
     Unmatched,
+    /// An allowed exposure that the object does not have.
+    NotExposed,
     /// The API key lacks a right that steps need.
     MissingRight,
     /// It is not known whether the API key has a right that steps need.

@@ -8,6 +8,7 @@ use crate::config::stack::model::AllowedExposure;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::plan::model::change::{Plan, PolicyStatus};
+use crate::plan::model::note::NoteCode;
 
 /// A stack with an API key and a database, and without the exposure that every VM begins with.
 fn world() -> World {
@@ -231,4 +232,20 @@ fn the_settings_say_which_roles_are_privileged() {
         ["X05 Warn project.shop.members.ci: its role is a privileged one"],
         "the role of a person does not count"
     );
+}
+
+/// An allowance that matches nothing would silence the exposure of a later change.
+#[test]
+fn an_allowance_of_what_the_object_does_not_have_is_a_note() {
+    let unused = |world: &World| {
+        let notes = world.plan().notes.into_iter().filter(|note| note.code == NoteCode::NotExposed);
+        notes.map(|note| note.text).collect::<Vec<_>>()
+    };
+    let mut world = world();
+    world.set("database.main", "public_access", json!(false));
+    allow(&mut world, "database.main", "X01", "2027-01-31");
+    assert_eq!(unused(&world), ["database.main allows X01, which it does not have"]);
+    world.set("database.main", "public_access", json!(true));
+    world.set("database.main", "public_allowlist", json!([]));
+    assert_eq!(unused(&world), Vec::<String>::new());
 }

@@ -20,6 +20,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
             | NoteCode::NotReplaced
             | NoteCode::NotDeleted
             | NoteCode::Unmatched
+            | NoteCode::NotExposed
             | NoteCode::NotKept
             | NoteCode::MissingRight
             | NoteCode::KeyExpires
