@@ -97,7 +97,7 @@ pub(super) static VM: Kind = Kind {
         code: "X06",
         text: "its web console asks for no authenticator code",
         check: ExposureCheck::LeftAt { attribute: "console_require_mfa", value: Literal::Bool(false) },
-        meaning: "The web console of a VM opens without a fresh authenticator code, and the stack does not say that this is intended.",
+        meaning: "The web console of a VM opens without a fresh authenticator code, and the stack does not say that this is intended. Of a live VM it is assumed where lists do not show the value: stead get shows it.",
         remedy: "Set `console_require_mfa: true`; or write `console_require_mfa: false` if it is intended, for example because an API key must open the console.",
         is_default: true,
     }],

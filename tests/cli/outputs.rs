@@ -94,7 +94,7 @@ fn an_output_is_unknown_only_because_of_a_planned_change() {
         (&json!(true), &json!("upstream"), &json!(["vpc.main"]))
     );
     assert_eq!((&both["unknown"], &both["after"][0]), (&json!(false), &json!("10.31.0.0/16")));
-    case.ok("plan").says(&["because vpc.main changes", "(known once vpc.main exists)"]);
+    case.ok("plan").says(&["because vpc.main changes", "(known once vpc.main is applied)"]);
     case.ok("apply --yes");
     case.ok("plan --exit-code").says(&["No changes"]);
     assert_eq!(case.ok("output both --output json").json()["outputs"]["both"]["value"][0], "10.31.0.0/16");
@@ -489,9 +489,9 @@ fn what_will_contain_a_secret_is_secret_before_it_is_known() {
     assert_eq!((&variables["secret"], &variables["unknown"]), (&json!(true), &json!(["vpc.main"])));
     run("plan").says(&[
         "open",
-        "(known once vpc.main exists)",
+        "(known once vpc.main is applied)",
         "url",
-        "(secret, known once vpc.main exists)",
+        "(secret, known once vpc.main is applied)",
     ]);
     let document = std::fs::read_to_string(case.path("plan.json")).unwrap();
     let document: Value = serde_json::from_str(&document).unwrap();

@@ -145,7 +145,7 @@ fn rule_05_a_value_known_after_apply_can_be_used() {
         let attributes = volume["attributes"].as_array().unwrap();
         let vm = attributes.iter().find(|attribute| attribute["path"] == "vm").unwrap();
         assert_eq!(vm["unknown"], json!(["vm.w"]), "{syntax} {vm}");
-        case.ok("plan --cloud local").says(&["known once vm.w exists"]);
+        case.ok("plan --cloud local").says(&["known once vm.w is applied"]);
         case.ok("apply --cloud local --yes").says(&["http://198."]);
     });
 }

@@ -165,7 +165,7 @@ fn a_stack_that_cannot_be_read_is_in_every_report() {
 
 #[test]
 fn the_markdown_counts_what_has_no_known_price() {
-    // Its size is known once the project exists.
+    // Its size is known once the project is applied.
     let volume = "project: { NAME: {} }\nvolume: { NAME: { name: NAME, size: \"${project.NAME.created_at == '' ? 10 : 20}\" } }\n";
     let stack = |name: &str| format!("stead: 1\nstack: {name}\n{}", volume.replace("NAME", name));
     let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();

@@ -24,9 +24,13 @@ use crate::ledger::state::open_review::AppliedReview;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
+use crate::report::text::phrases;
 use crate::workspace::removed::{LedgerOwner, find_owner};
 use crate::workspace::selection::UnitPattern;
 use crate::workspace::unit::{Unit, UnitName};
+
+/// Number of units that a note names before it counts the rest.
+const MAX_NAMED_UNITS: usize = 5;
 
 /// What was loaded of a repository.
 pub(super) struct KnownStacks<'a> {
@@ -61,6 +65,17 @@ struct UnclaimedLedger {
     directory: Option<Name>,
 }
 
+/// Ledgers of which it is not known whether their units were removed, by the reason: a backend can have those of many
+/// repositories.
+type UnknownRemovals = BTreeMap<String, Vec<UnitName>>;
+
+/// Returns the note about ledgers for which the same is not known.
+fn unknown_note(why: &str, units: &[UnitName]) -> String {
+    let names = phrases::join_words(units.iter().map(ToString::to_string), MAX_NAMED_UNITS);
+    let what = if units.len() == 1 { "is a unit that was removed" } else { "are units that were removed" };
+    format!("Whether {names} {what} is not known: {why}.")
+}
+
 /// Finds the removed units. For an untrusted repository no ledger is read.
 ///
 /// # Errors
@@ -77,6 +92,7 @@ pub(super) async fn find_removed_units(
     removed.is_searched = true;
     let mut listed = local_ledgers(command, known, &mut removed.notes);
     listed.extend(Box::pin(shared_ledgers(known, &mut removed.notes)).await);
+    let mut unknown = UnknownRemovals::new();
     let claimed: BTreeSet<&UnitName> = known.units.iter().map(|one| &one.unit.name).collect();
     for found in listed.into_iter().filter(|found| !claimed.contains(&found.name)) {
         let UnitName { stack, environment } = &found.name;
@@ -85,15 +101,11 @@ pub(super) async fn find_removed_units(
             Ok(Some(ledger)) => ledger,
             Ok(None) | Err(StoreError::Moved { .. }) => continue,
             Err(error) => {
-                let why = CliFailure::from(error).message;
-                removed.notes.push(format!(
-                    "Whether {} is a unit that was removed is not known: {why}.",
-                    found.name
-                ));
+                unknown.entry(CliFailure::from(error).message).or_default().push(found.name);
                 continue;
             }
         };
-        let Some(directory) = owning_directory(command, known, &found, &ledger, &mut removed.notes)? else {
+        let Some(directory) = owning_directory(command, known, &found, &ledger, &mut unknown)? else {
             continue;
         };
         if ledger.owns_nothing() {
@@ -102,6 +114,7 @@ pub(super) async fn find_removed_units(
             removed.units.push(unit);
         }
     }
+    removed.notes.extend(unknown.iter().map(|(why, units)| unknown_note(why, units)));
     Ok(removed)
 }
 
@@ -157,7 +170,7 @@ fn owning_directory(
     known: &KnownStacks<'_>,
     found: &UnclaimedLedger,
     ledger: &Ledger,
-    notes: &mut Vec<String>,
+    unknown: &mut UnknownRemovals,
 ) -> Result<Option<Name>, CliFailure> {
     if let Some(directory) = &found.directory {
         return Ok(Some(directory.clone()));
@@ -172,10 +185,7 @@ fn owning_directory(
         LedgerOwner::Other => None,
         LedgerOwner::Unknown(why) => {
             if !ledger.owns_nothing() {
-                notes.push(format!(
-                    "Whether {} is a unit that was removed is not known: {why}.",
-                    found.name
-                ));
+                unknown.entry(why.to_string()).or_default().push(found.name.clone());
             }
             None
         }

@@ -124,7 +124,7 @@ fn functions_evaluate() {
 
 #[test]
 fn unknown_and_secret_inputs_make_the_result_unknown_or_secret() {
-    let unknown = "(known once vm.web exists)";
+    let unknown = "(known once vm.web is applied)";
     for (source, expected) in [
         ("vars.u + 'x'", unknown),
         ("vars.u == 'x'", unknown),
@@ -134,8 +134,8 @@ fn unknown_and_secret_inputs_make_the_result_unknown_or_secret() {
         ("vars.u && false", "false"),
         ("true || vars.u", "true"),
         ("vars.u || false", unknown),
-        ("[vars.u, 1]", "[(known once vm.web exists), 1]"),
-        ("[1, 2].map(x, vars.u)", "[(known once vm.web exists), (known once vm.web exists)]"),
+        ("[vars.u, 1]", "[(known once vm.web is applied), 1]"),
+        ("[1, 2].map(x, vars.u)", "[(known once vm.web is applied), (known once vm.web is applied)]"),
         ("[1, 2].filter(x, vars.u)", unknown),
         ("[vars.u, 'a'] == ['b', 'b']", "false"),
         ("join([vars.u])", unknown),
@@ -152,7 +152,7 @@ fn unknown_and_secret_inputs_make_the_result_unknown_or_secret() {
         ("size([vars.s + 'x'])", "(secret)"),
         ("vars.s == 'x' ? {'YES': ''} : {}", "(secret)"),
         ("vars.s == 'x' ? null : 1", "(secret)"),
-        ("vars.s == 'x' ? vars.u : 'known'", "(known once vm.web exists)"),
+        ("vars.s == 'x' ? vars.u : 'known'", "(known once vm.web is applied)"),
         ("vars.s.split('').map(c, ['0', '1', 'a', 'z'].filter(x, x <= c))", "(secret)"),
         ("vars.n > 3 ? vars.s : 'x'", "(secret)"),
         ("vars.s.startsWith('x') ? 'a' : 'b'", "(secret)"),
@@ -315,24 +315,24 @@ fn attributes_of_live_objects_are_known_individually() {
     for (source, expected) in [
         ("vm.web.a.ip + '!'", "1.1.1.1!"),
         ("vm.web.b.name", "b"),
-        ("vm.web.a.users.x.name + vm.web.a.ip", "(known once vm.web.a.users.x exists)"),
+        ("vm.web.a.users.x.name + vm.web.a.ip", "(known once vm.web.a.users.x is applied)"),
         ("has(vm.web.a.users.y)", "false"),
-        ("vm.web.b.ip", "(known once vm.web.b exists)"),
+        ("vm.web.b.ip", "(known once vm.web.b is applied)"),
         ("vm.web.a.none == null", "true"),
         ("has(vm.web.a.none)", "false"),
-        ("has(vm.web.b.ip)", "(known once vm.web.b exists)"),
-        ("get(vm.web.b, 'ip', 'x')", "(known once vm.web.b exists)"),
+        ("has(vm.web.b.ip)", "(known once vm.web.b is applied)"),
+        ("get(vm.web.b, 'ip', 'x')", "(known once vm.web.b is applied)"),
         ("get(vm.web.a, 'none', 'x')", "x"),
-        ("values(vm.web).map(v, v.ip)", "[1.1.1.1, (known once vm.web.b exists)]"),
+        ("values(vm.web).map(v, v.ip)", "[1.1.1.1, (known once vm.web.b is applied)]"),
         ("keys(vm.web)", "[a, b]"),
         ("size(vm.web)", "2"),
         ("vm.web['a'].ip", "1.1.1.1"),
         ("has(vm.gone)", "false"),
         ("has(vm.gone) ? vm.gone.ip : 'none'", "none"),
-        ("vpc.main.gateway + vm.web.b.ip", "(known once vm.web.b, vpc.main exists)"),
+        ("vpc.main.gateway + vm.web.b.ip", "(known once vm.web.b, vpc.main is applied)"),
         // A whole resource is its id where a single value is expected.
         ("env == 'prod' ? vm.web.a : vpc.main", "id-a"),
-        ("[vm.web.a, vpc.main]", "[id-a, (known once vpc.main exists)]"),
+        ("[vm.web.a, vpc.main]", "[id-a, (known once vpc.main is applied)]"),
         ("vm.web.a == vm.web.b", "false"),
     ] {
         assert_eq!(live(source, &[("env", Value::text("prod"))], &[]), expected, "{source}");
@@ -420,7 +420,7 @@ fn template_parts_are_concatenated() {
     assert_eq!(text(&[Value::Secret(Secret::Fingerprint(None)), Value::text("a")]), Ok("(secret)".into()));
     assert_eq!(
         text(&[Value::unknown(vec![Address::new("vm", "a")]), Value::Secret(Secret::new("b"))]),
-        Ok("(known once vm.a exists)".into())
+        Ok("(known once vm.a is applied)".into())
     );
     assert!(text(&[Value::List(Vec::new())]).is_err() && text(&[Value::Null]).is_err());
 }

@@ -451,7 +451,7 @@ impl fmt::Display for Value {
             }
             Self::Unknown(unknown) => {
                 let names: Vec<_> = unknown.waits_for.iter().map(Address::as_str).collect();
-                write!(f, "(known once {} exists)", names.join(", "))
+                write!(f, "(known once {} is applied)", names.join(", "))
             }
         }
     }

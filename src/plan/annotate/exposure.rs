@@ -153,7 +153,8 @@ fn exposure_result(
     let default = match (is_by_default(joined, subject, exposure), subject.object()) {
         (false, _) => "",
         (true, None) => " by default",
-        (true, Some(_)) => " by default, unless it was changed outside stead: lists do not show that",
+        // Lists do not show it, and it may have been changed outside stead.
+        (true, Some(_)) => " (assumed)",
     };
     let depends_on_time =
         exposure.check.depends_on_time() || allowed.is_some_and(|(allowed, _)| allowed.until.is_some());

@@ -312,7 +312,12 @@ fn an_unknown_value_names_the_resource_it_depends_on() {
     let after: Vec<_> = change.attributes.iter().map(|a| format!("{} {}", a.path, a.after)).collect();
     assert_eq!(
         after,
-        ["name b", "shape (known once gear.a exists)", "env { A: 1 }", "axle (known once axle.a exists)"]
+        [
+            "name b",
+            "shape (known once gear.a is applied)",
+            "env { A: 1 }",
+            "axle (known once axle.a is applied)"
+        ]
     );
     world.settle();
     world.mutate("gear.a", "address", json!("elsewhere"));

@@ -138,9 +138,9 @@ fn a_moved_resource_can_be_changed_and_deleted() {
     +/- vm.www was vm.web config: the API cannot change template in place
         template ubuntu-22.04 → ubuntu-24.04 !
     +/- backup_schedule.nightly upstream: it is deleted together with the old vm.www
-        vm vm-3 → (known once vm.www exists) !
+        vm vm-3 → (known once vm.www is applied) !
     ~ volume.media upstream
-        vm vm-3 → (known once vm.www exists)
+        vm vm-3 → (known once vm.www is applied)
     > vpc.core was vpc.main config
     0 vm.www create after []
     1 volume.media detach + attach after [0]

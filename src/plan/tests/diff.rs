@@ -61,9 +61,9 @@ fn a_vm_is_replaced_with_its_attachments() {
     +/- vm.web config: the API cannot change template in place
         template ubuntu-22.04 → ubuntu-24.04 !
     +/- backup_schedule.nightly upstream: it is deleted together with the old vm.web
-        vm vm-3 → (known once vm.web exists) !
+        vm vm-3 → (known once vm.web is applied) !
     ~ volume.media upstream
-        vm vm-3 → (known once vm.web exists)
+        vm vm-3 → (known once vm.web is applied)
     0 vm.web create after []
     1 volume.media detach + attach after [0]
     2 backup_schedule.nightly create after [0]
@@ -81,15 +81,15 @@ fn a_network_is_replaced_delete_first() {
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
     -/+ vm.web upstream: the API cannot change vpc in place; the old one is deleted first, because a dependency is deleted before it is created again
-        vpc vpc-2 → (known once vpc.main exists) !
+        vpc vpc-2 → (known once vpc.main is applied) !
     -/+ vpc.main config: the API cannot change cidr in place; the old one is deleted first, because their cidr would overlap
         cidr 10.20.0.0/16 → 10.20.0.0/17 !
     -/+ backup_schedule.nightly upstream: it is deleted together with the old vm.web; the old one is deleted first, because a dependency is deleted before it is created again
-        vm vm-3 → (known once vm.web exists) !
+        vm vm-3 → (known once vm.web is applied) !
     ~ database.main upstream
-        vpc vpc-2 → (known once vpc.main exists)
+        vpc vpc-2 → (known once vpc.main is applied)
     ~ volume.media upstream
-        vm vm-3 → (known once vm.web exists)
+        vm vm-3 → (known once vm.web is applied)
     0 volume.media detach after []
     1 database.main disconnect-vpc after []
     2 backup_schedule.nightly delete backup_schedule-7 after []

@@ -192,7 +192,7 @@ fn a_console_is_exposed_by_what_it_is_and_not_by_what_is_written() {
     world.mutate("vm.web", "console_require_mfa", json!(true));
     assert_eq!(exposures(&world.plan()), Vec::<String>::new());
     world.mutate("vm.web", "console_require_mfa", json!(null));
-    let assumed = format!("{OPEN} by default, unless it was changed outside stead: lists do not show that");
+    let assumed = format!("{OPEN} (assumed)");
     assert_eq!(exposures(&world.plan()), [assumed]);
 }
 

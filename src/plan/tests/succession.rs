@@ -56,9 +56,9 @@ fn networks_that_swap_ranges_are_all_deleted_before_one_is_created() {
     world.set("vpc.a", "cidr", json!("10.2.0.0/16")).set("vpc.b", "cidr", json!("10.1.0.0/16"));
     insta::assert_snapshot!(settles(world), @r#"
     -/+ vm.in_a upstream: the API cannot change vpc in place; the old one is deleted first, because a dependency is deleted before it is created again
-        vpc vpc-2 → (known once vpc.a exists) !
+        vpc vpc-2 → (known once vpc.a is applied) !
     -/+ vm.in_b upstream: the API cannot change vpc in place; the old one is deleted first, because a dependency is deleted before it is created again
-        vpc vpc-1 → (known once vpc.b exists) !
+        vpc vpc-1 → (known once vpc.b is applied) !
     -/+ vpc.a config: the API cannot change cidr in place; the old one is deleted first, because it and other resources exchange names or networks
         cidr 10.1.0.0/16 → 10.2.0.0/16 !
     -/+ vpc.b config: the API cannot change cidr in place; the old one is deleted first, because it and other resources exchange names or networks
@@ -83,9 +83,9 @@ fn a_network_frees_its_range_before_the_next_one_is_created() {
     world.set("vpc.a", "cidr", json!("10.2.0.0/16")).set("vpc.b", "cidr", json!("10.3.0.0/16"));
     insta::assert_snapshot!(settles(world), @r#"
     +/- vm.in_a upstream: the API cannot change vpc in place
-        vpc vpc-2 → (known once vpc.a exists) !
+        vpc vpc-2 → (known once vpc.a is applied) !
     +/- vm.in_b upstream: the API cannot change vpc in place
-        vpc vpc-1 → (known once vpc.b exists) !
+        vpc vpc-1 → (known once vpc.b is applied) !
     +/- vpc.a config: the API cannot change cidr in place
         cidr 10.1.0.0/16 → 10.2.0.0/16 !
     +/- vpc.b config: the API cannot change cidr in place

@@ -223,9 +223,9 @@ fn an_object_is_replaced_with_its_parent_rather_than_moved() {
         metal null → iron !
     -/+ axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one; the old one is deleted first, because a dependency is deleted before it is created again
     -/+ oiling.o upstream: it is deleted together with the old axle.a; the old one is deleted first, because a dependency is deleted before it is created again
-        axle axle-1 → (known once axle.a exists)
+        axle axle-1 → (known once axle.a is applied)
     ~ gear.g upstream
-        axle axle-1 → (known once axle.a exists)
+        axle axle-1 → (known once axle.a is applied)
     0 oiling.o delete oiling-2 after []
     1 gear.g unlink after []
     2 axle.a.drawers.top delete drawer-4 after []
@@ -242,9 +242,9 @@ fn an_object_is_replaced_with_its_parent_rather_than_moved() {
         metal iron → gold !
     +/- axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one
     +/- oiling.o upstream: it is deleted together with the old axle.a
-        axle axle-5 → (known once axle.a exists)
+        axle axle-5 → (known once axle.a is applied)
     ~ gear.g upstream
-        axle axle-5 → (known once axle.a exists)
+        axle axle-5 → (known once axle.a is applied)
     0 axle.a create after []
     1 oiling.o create after [0]
     2 oiling.o delete oiling-6 after [1]

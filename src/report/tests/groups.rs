@@ -50,16 +50,16 @@ fn changes_that_differ_only_in_their_key_are_one_entry() {
       ± vm.web.a                  REPLACE, new one first                                           $0.00    ~4 min
           the API cannot change template in place                                               shop.stead.yaml:20
           template             ubuntu-22.04 → ubuntu-24.04  forces the replacement              shop.stead.yaml:22
-          public_ipv4_address  203.0.113.20 → (known once vm.web.a exists)
+          public_ipv4_address  203.0.113.20 → (known once vm.web.a is applied)
           ! its address changes
           affects  volume.media, backup_schedule.nightly.a
       - volume.old (4 instances)  DELETE
           volume.old.n0, volume.old.n1, volume.old.n2 and 1 more
       + vm.web (4 instances)      create                                                         +$96.00    ~2 min
           vm.web.n00000, vm.web.n00001, vm.web.n00003 and 1 more
-          plan cpu-4c-8g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main exists)
+          plan cpu-4c-8g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main is applied)
       + vm.web.n00002             create                                                         +$24.00    ~2 min
-          plan cpu-8c-16g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main exists)
+          plan cpu-8c-16g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main is applied)
     PLAN   5 create · 0 update · 1 replace · 4 delete · 41 unchanged                         fingerprint 7f3a-c91e
     ");
     let verbose = shown(&plan, true);

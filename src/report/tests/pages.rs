@@ -47,7 +47,7 @@ fn a_plan_with_every_kind_of_change_is_rendered() {
       ± vm.web.a       REPLACE, new one first                                                      $0.00    ~4 min
           the API cannot change template in place                                               shop.stead.yaml:20
           template             ubuntu-22.04 → ubuntu-24.04  forces the replacement              shop.stead.yaml:22
-          public_ipv4_address  203.0.113.20 → (known once vm.web.a exists)
+          public_ipv4_address  203.0.113.20 → (known once vm.web.a is applied)
           ! its address changes
           affects  volume.media, backup_schedule.nightly.a
       - volume.old     DELETE vol-9                                                               -$8.00      ~1 s
@@ -61,9 +61,9 @@ fn a_plan_with_every_kind_of_change_is_rendered() {
           vpc               vpc-1 → (default)                                                   shop.stead.yaml:22
           ! the difference is charged at once
       ~ volume.media   update in place, because a resource that it refers to changes                          ~2 s
-          vm  5b1e09c2 → (known once vm.web.a exists)                                           shop.stead.yaml:22
+          vm  5b1e09c2 → (known once vm.web.a is applied)                                       shop.stead.yaml:22
       + vm.web.b       create                                                                    +$24.00    ~2 min
-          plan cpu-4c-8g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main exists)
+          plan cpu-4c-8g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main is applied)
       ⇐ ssh_key.ops    adopt k-1
       ⇒ vm.front       move
           was vm.frontend                                                                       shop.stead.yaml:20
@@ -139,7 +139,7 @@ fn a_creation_is_compact_and_complete_in_verbose_mode() {
           plan       cpu-4c-8g                                                        shop.stead.yaml:22
           template   ubuntu-24.04                                                     shop.stead.yaml:22
           user_data  (secret)  fingerprint 11                                         shop.stead.yaml:22
-          vpc        (known once vpc.main exists)                                     shop.stead.yaml:22
+          vpc        (known once vpc.main is applied)                                 shop.stead.yaml:22
     PLAN   1 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
            fingerprint 7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567
     ");
@@ -164,7 +164,7 @@ fn a_plan_is_rendered_on_a_narrow_ascii_terminal() {
                              replacement
                                     shop.stead.yaml:22
           public_ipv4_address  203.0.113.20 -> (known
-                             once vm.web.a exists)
+                             once vm.web.a is applied)
           ! its address changes
           affects  volume.media,
                    backup_schedule.nightly.a

@@ -188,18 +188,13 @@ pub fn blocked_changes(count: usize) -> Option<String> {
 /// The fact of a report about a destroy.
 pub const DESTROY_FACT: &str = "a destroy";
 
-/// Returns when an unknown value is known, such as `known once vpc.main exists`; it names at most three addresses.
+/// Returns when an unknown value is known, such as `known once vpc.main is applied`; it names at most three addresses.
 fn waits_for(addresses: &[Address]) -> String {
-    if let [stack] = addresses
-        && stack.root() == "stacks"
-    {
-        return format!("known once {stack} is applied");
-    }
     if addresses.is_empty() {
         return "not known".to_owned();
     }
-    let verb = if addresses.len() == 1 { "exists" } else { "exist" };
-    format!("known once {} {verb}", join_words(addresses.iter().map(Address::as_str), 3))
+    let verb = if addresses.len() == 1 { "is" } else { "are" };
+    format!("known once {} {verb} applied", join_words(addresses.iter().map(Address::as_str), 3))
 }
 
 /// Returns a plan's fingerprint in short form for display, its first eight digits: `7f3a-c91e`. Commands
@@ -436,10 +431,10 @@ mod tests {
             (Value::Secret(Secret::new("canary")), "(secret)"),
             (Value::List(vec![Value::Integer(1), Value::text("b")]), "[1, b]"),
             (Value::Map([("k".into(), Value::Bool(true))].into()), "{ k: true }"),
-            (Value::unknown(vec![a("vm.a")]), "(known once vm.a exists)"),
+            (Value::unknown(vec![a("vm.a")]), "(known once vm.a is applied)"),
             (
                 Value::unknown(vec![a("vm.a"), a("vm.b"), a("vm.c"), a("vm.d")]),
-                "(known once vm.a, vm.b, vm.c and 1 more exist)",
+                "(known once vm.a, vm.b, vm.c and 1 more are applied)",
             ),
         ];
         for (given, text) in table {

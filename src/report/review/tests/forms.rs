@@ -62,10 +62,10 @@ fn markdown_lists_the_most_severe_changes_first() {
 
     | | resource | change | $/mo |
     |---|---|---|---:|
-    | ± | `vm.web.a` | template `ubuntu-22.04` → `ubuntu-24.04`, public_ipv4_address `203.0.113.20` → `(known once vm.web.a exists)` | $0.00 |
+    | ± | `vm.web.a` | template `ubuntu-22.04` → `ubuntu-24.04`, public_ipv4_address `203.0.113.20` → `(known once vm.web.a is applied)` | $0.00 |
     | - | `volume.old` | delete: it is no longer in the configuration | -$8.00 |
     | ~ | `database.main` | replica_count `1` → `2`, public_allowlist `[203.0.113.0/24]` → `[203.0.113.0/24, 198.51.100.7/32]`, password `(secret 9a41)` → `(secret c07d)`, 1 more; the difference is charged at once | +$48.00 |
-    | ~ | `volume.media` | vm `5b1e09c2` → `(known once vm.web.a exists)` |  |
+    | ~ | `volume.media` | vm `5b1e09c2` → `(known once vm.web.a is applied)` |  |
     | + | `vm.web.b` | name `web-b`, plan `cpu-4c-8g`, template `ubuntu-24.04`, 2 more | +$24.00 |
     | ⇐ | `ssh_key.ops` | adopt |  |
     | ⇒ | `vm.front` | move: was vm.frontend |  |
@@ -78,7 +78,7 @@ fn markdown_lists_the_most_severe_changes_first() {
     -   template: ubuntu-22.04
     +   template: ubuntu-24.04
     -   public_ipv4_address: 203.0.113.20
-    +   public_ipv4_address: (known once vm.web.a exists)
+    +   public_ipv4_address: (known once vm.web.a is applied)
     - volume.old  delete: it is no longer in the configuration   infra/shop.stead.yaml:20
     ~ database.main  update   infra/shop.stead.yaml:20
     -   replica_count: 1
@@ -90,13 +90,13 @@ fn markdown_lists_the_most_severe_changes_first() {
     -   vpc: vpc-1
     ~ volume.media  update   infra/shop.stead.yaml:20
     -   vm: 5b1e09c2
-    +   vm: (known once vm.web.a exists)
+    +   vm: (known once vm.web.a is applied)
     + vm.web.b  create   infra/shop.stead.yaml:20
     +   name: web-b
     +   plan: cpu-4c-8g
     +   template: ubuntu-24.04
     +   user_data: (secret 11)
-    +   vpc: (known once vpc.main exists)
+    +   vpc: (known once vpc.main is applied)
     ⇐ ssh_key.ops  adopt   infra/shop.stead.yaml:20
     ⇒ vm.front  move: was vm.frontend   infra/shop.stead.yaml:20
     ∅ vm.legacy  forget   infra/shop.stead.yaml:20
