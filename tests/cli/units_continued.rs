@@ -125,13 +125,13 @@ fn the_sums_say_that_a_unit_without_a_plan_is_not_in_them() {
         .emulator();
     case.apply_all();
     case.edit("a/stead.yaml", "size: 10", "size: 10, bogus: 1");
-    const LEFT_OUT: &str = "1 unit without a plan, not counted";
-    assert!(case.fails(1, "plan --all").stdout.contains(LEFT_OUT));
-    assert!(case.fails(1, "cost --all").stdout.contains(LEFT_OUT));
+    let left_out = "1 unit without a plan, not counted";
+    assert!(case.fails(1, "plan --all").stdout.contains(left_out));
+    assert!(case.fails(1, "cost --all").stdout.contains(left_out));
     for format in ["md", "html"] {
         case.run(&format!("plan --all --report {format}=report"));
         let report = std::fs::read_to_string(case.path("report")).unwrap();
-        assert!(report.contains(LEFT_OUT), "{format}: {report}");
+        assert!(report.contains(left_out), "{format}: {report}");
     }
 }
 

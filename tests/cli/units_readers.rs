@@ -364,3 +364,25 @@ fn a_unit_that_begins_to_read_the_value_that_it_had_is_known_as_reader_once_it_i
     std::fs::remove_file(case.path("app/stead.yaml")).unwrap();
     destroy(&case, 4, "--stacks net").says(&["log/default, which was removed from the repository, has 1"]);
 }
+
+/// A file that cannot be read may be that of a reader, also for the destroy of one stack.
+#[test]
+fn the_destroy_of_one_stack_is_blocked_while_another_stack_cannot_be_read() {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(
+            "net/stead.yaml",
+            "stead: 1\nstack: net\nvolume: { v: { name: v, size: 10 } }\noutputs: { n: $volume.v.id }\n",
+        )
+        .file(
+            "app/stead.yaml",
+            "stead: 1\nstack: app\nstacks: { net: ../net }\n\
+             volume: { w: { name: \"w-${stacks.net.n == '' ? 'a' : 'b'}\", size: 10 } }\n",
+        )
+        .emulator();
+    case.apply_all();
+    case.edit("app/stead.yaml", "stead: 1", "foo: [\nstead: 1");
+    let refused = case.fails(4, "-C net destroy --yes --confirm net");
+    refused.says(&["outside_reader", "The stack in `app` cannot be read"]);
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 2);
+}

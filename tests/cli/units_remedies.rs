@@ -267,3 +267,36 @@ fn the_deletion_of_data_is_approved_with_the_name_of_its_unit() {
     assert_eq!(case.cloud().list("/api/v1/volumes").len(), before);
     case.ok("plan --all -e dev --exit-code");
 }
+
+/// An approval that names its unit already is printed as it is.
+#[test]
+fn the_remedy_of_a_policy_repeats_the_approvals_of_the_units() {
+    let stack = |name: &str, more: &str| {
+        format!(
+            "stead: 1\nstack: {name}\n{more}\
+             volume: {{ m: {{ for_each: [a, b], name: \"{name}-${{each.key}}\", size: 10 }} }}\n"
+        )
+    };
+    let policy = "policy: { nodel: { deny: \"${plan.delete > 0}\", message: no deletes } }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("a/stead.yaml", stack("a", ""))
+        .file("b/stead.yaml", stack("b", policy))
+        .emulator();
+    case.apply_all();
+    case.edit("a/stead.yaml", "[a, b]", "[a]");
+    case.edit("b/stead.yaml", "[a, b]", "[a]");
+    let flags = "--delete-data a/default:volume.m --delete-data b/default:volume.m --allow-deletes";
+    let plan = case.fails(4, &format!("plan --all {flags}"));
+    let words = plan.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, rest) = words.split_once("Change what the policy denies, or: stead ").unwrap();
+    let command = rest.split(" --reason").next().unwrap();
+    assert!(
+        command.contains("--delete-data a/default:volume.m --delete-data b/default:volume.m"),
+        "{command}"
+    );
+    let mut args: Vec<&str> = command.split(' ').collect();
+    args.extend(["--yes", "--reason", "intended"]);
+    case.ok(&args.join(" "));
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 2);
+}

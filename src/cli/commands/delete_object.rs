@@ -129,7 +129,7 @@ fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Cl
 
 fn managed_failure(shown: &str, owner: &str) -> CliFailure {
     CliFailure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}"))
-        .help("Remove its block there, and apply; or forget it first: stead rm --keep. Nothing was sent.")
+        .help("Remove its block there, and apply; or forget it there first (`rm ADDRESS --keep`). Nothing was sent.")
 }
 
 /// Returns a description of the object: kind, id, name, age and monthly price, escaped and without secrets.

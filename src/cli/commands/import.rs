@@ -227,7 +227,7 @@ impl ImportCommand<'_> {
         let foreign = other_ledgers::objects_of_other_ledgers(project, &connection.place).await?;
         if let Some(owner) = foreign.get(&key) {
             return Err(CliFailure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
-                "Two ledgers would manage the same object. Forget it there first: stead rm --keep, and apply.",
+                "Two ledgers would manage the same object. Forget it in that stack first (`rm ADDRESS --keep`), and apply there.",
             ));
         }
         let claimed = claims::claimed_objects(connection, &world.snapshot).await?;

@@ -28,10 +28,7 @@ pub(in crate::cli) fn complete_for_one_stack(plan: &mut Plan, unit: &UnitName, s
         if SINGLE_STACK_FLAGS.iter().any(|flag| help.contains(flag)) {
             return add_global_flags(&add_commands(help, verb), &settings.said);
         }
-        let named = UNIT_FLAGS.iter().fold(help.to_owned(), |help, flag| {
-            help.replace(&format!("{flag} "), &format!("{flag} {unit}:"))
-        });
-        add_global_flags(&named, &settings.said)
+        add_global_flags(&name_unit(help, unit), &settings.said)
     });
 }
 
@@ -43,6 +40,20 @@ fn for_each_remedy(plan: &mut Plan, complete: impl Fn(&str) -> String) {
             *help = completed;
         }
     }
+}
+
+/// Returns a remedy whose flags that name an address name the unit, too, where they do not yet.
+fn name_unit(help: &str, unit: &UnitName) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in help.split(' ') {
+        let follows_flag = words.last().is_some_and(|last| UNIT_FLAGS.contains(&bare(last)));
+        words.push(if follows_flag && !word.contains(':') {
+            format!("{unit}:{word}")
+        } else {
+            word.to_owned()
+        });
+    }
+    words.join(" ")
 }
 
 /// Returns a remedy whose flags of one stack have the command before them.

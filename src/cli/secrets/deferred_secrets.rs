@@ -25,11 +25,10 @@ use crate::model::clock::Random;
 use crate::model::diagnostic::nearest_name;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::secret::Secret;
-use crate::model::values::value::Value;
 use crate::plan::annotate::generated_secrets;
 use crate::plan::decide::checks::kept_secrets::is_withheld;
 use crate::plan::model::change::Plan;
-use crate::plan::model::output::PlannedOutput;
+use crate::plan::model::note::NoteCode;
 use crate::plan::model::step::{Operation, Step};
 
 /// Characters of generated secrets: none is special in a shell, a URL or an env file.
@@ -236,8 +235,7 @@ pub(in crate::cli) async fn complete_secrets(
     let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
     let has_writes = plan.steps.iter().any(|step| writes(&step.operation));
     // Only what the plan says: a generated secret replaces the one that readers of an output have.
-    let is_generated = |output: &PlannedOutput| output.after.as_ref().is_some_and(Value::lacks_fingerprint);
-    let generates = has_writes || plan.output_changes().any(is_generated);
+    let generates = has_writes || plan.has_note(NoteCode::Generated);
     let sends = generates || output_secrets::has_kept_outputs(&project.stack, &journal.ledger());
     let mut secrets = known.secrets;
     for (name, deferred) in &project.stack.deferred_secrets {

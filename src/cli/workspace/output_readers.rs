@@ -46,7 +46,10 @@ pub(in crate::cli) async fn with_readers(
         .collect();
     let name = project.unit_name();
     let blockers = if plan.base.destroy {
-        destroy_blockers(settings, (&name, &plan), &readers, is_selected).await
+        let not_read = unreadable.iter().map(|directory| outside_readers::unreadable_blocker(directory));
+        let mut blockers: Vec<Blocker> = not_read.collect();
+        blockers.extend(destroy_blockers(settings, (&name, &plan), &readers, is_selected).await);
+        blockers
     } else {
         add_misfits(project, &name, &mut readers);
         Vec::new()

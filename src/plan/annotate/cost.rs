@@ -144,9 +144,10 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
             _ => {
                 let managed = self.managed_parts(subject);
-                let after = |name: &str| match managed.contains(&name) {
-                    true => None,
-                    false => billed_value_after(subject, decision, name),
+                let after = |name: &str| {
+                    (!managed.contains(&name))
+                        .then(|| billed_value_after(subject, decision, name))
+                        .flatten()
                 };
                 self.object_price(subject.kind, &after)
             }

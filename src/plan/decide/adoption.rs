@@ -173,7 +173,7 @@ fn adoption_obstacle(
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
     };
     if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
-        let help = "Two ledgers would manage the same object. Forget it in that stack first (`rm --keep`), and apply there.";
+        let help = "Two ledgers would manage the same object. Forget it in that stack first (`rm ADDRESS --keep`), and apply there.";
         return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
     }
     if is_leaving(subject.kind, object) {

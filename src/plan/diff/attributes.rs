@@ -264,7 +264,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             |address: &_| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok());
         let changes = || sources.iter().any(|address| want.changing_sources.contains(address));
         !sources.is_empty()
-            && sources.iter().all(|address| is_held(address))
+            && sources.iter().copied().all(is_held)
             && (target.is_unknown() || changes() || self.joined.inputs.is_config_applied())
     }
 }

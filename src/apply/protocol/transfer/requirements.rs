@@ -130,7 +130,7 @@ fn check_target(target: &Ledger, address: &Address, has_secret: bool) -> Result<
     if target.entries.contains_key(address) {
         return Err((
             "the other ledger has a resource at the new address",
-            "Choose another address, or forget that resource first: stead rm ADDRESS --keep.",
+            "Choose another address, or forget the resource of the other stack first (`rm ADDRESS --keep` there).",
         ));
     }
     if is_busy(target, address) {

@@ -15,6 +15,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::{identity, kept_secrets};
 use crate::ledger::age_file::AgeIdentity;
 use crate::ledger::journal::record::Record;
+use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::values::secret::Secret;
@@ -187,7 +188,11 @@ fn report_rekeyed(session: &CommandContext, ledger: &Ledger, count: usize) {
             "Removed recipients may have older copies of the ledger. Rotate the secrets that they could read:",
         );
         for (address, _) in exposed {
-            session.ui.write_message(&format!("  stead secret rotate {address}"));
+            session.ui.write_message(&match address.strip_prefix(OUTPUT_PREFIX) {
+                // The value of an output changes with the secret that it is made of.
+                Some(output) => format!("  what the output {output} is made of"),
+                None => format!("  {}", session.command_line(&format!("secret rotate {address}"))),
+            });
         }
     }
 }

@@ -93,7 +93,7 @@ fn describe_existing(
     let article = if kind.name.starts_with(['a', 'e', 'i', 'o']) { "An" } else { "A" };
     let there = format!("{article} {} {known} `{}` exists already ({})", kind.name, want.value, object.id);
     if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
-        let help = "Choose another name. To adopt it, forget it in that stack first (`rm --keep`), and apply there.";
+        let help = "Choose another name. To adopt it, forget it in that stack first (`rm ADDRESS --keep`), and apply there.";
         return (format!("{there}, and it belongs to {owner}."), help.to_owned());
     }
     if kind.is_given(&object.attributes) {
