@@ -208,7 +208,22 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         name: &Name,
         planned: &Expression,
     ) -> Result<Value, StepError> {
+        self.evaluate_beside(address, name, (planned, None)).await
+    }
+
+    /// Does the same for an attribute whose drift the block ignores: of a map, the plan leaves the keys as they are that it
+    /// does not change, whatever is configured. `live` is the value that the plan was made with.
+    pub(super) async fn evaluate_beside(
+        &self,
+        address: &Address,
+        name: &Name,
+        (planned, live): (&Expression, Option<&Value>),
+    ) -> Result<Value, StepError> {
         let configured = planned.is_secret().then(|| (self.context.secrets)(address, name)).flatten();
+        let configured = configured.map(|configured| match live {
+            Some(live) => planned_secrets::with_live_keys(configured, planned, live),
+            None => configured,
+        });
         let expression = configured.as_ref().unwrap_or(planned);
         let value = self.evaluate_expression(expression).await?;
         if let Some(first) = value.waits_for().first() {

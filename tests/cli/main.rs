@@ -38,6 +38,7 @@ mod forge;
 mod forms;
 mod groups;
 mod hostile;
+mod ignored_drift;
 mod killed_replacements;
 mod kubeconfig;
 mod late_policies;

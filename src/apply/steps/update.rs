@@ -51,7 +51,7 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
     let values = parts.evaluate_stored(job.address, change.desired).await?;
     // Before the calls: their roll-out is recognized as one that did not exist before.
     let rollout = Box::pin(foresee_rollout(parts, job, &target, change.calls)).await?;
-    let object = make_calls(parts, job, &target, change.calls, &values).await?;
+    let object = make_calls(parts, job, &target, change, &values).await?;
     // The call that should bring the object back did not.
     if job.kind.revival.is_some() && has_failed(job.kind, &object) {
         let text = format!("{} {} has failed", job.kind.name, target.key.id);
@@ -103,13 +103,13 @@ async fn make_calls<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
     target: &MutationTarget,
-    calls: &[PlannedCall],
+    change: &PlannedUpdate<'_>,
     values: &Attributes,
 ) -> Result<Object, StepError> {
     let mut object = None;
     let mut reached = Attributes::new();
-    for planned in calls {
-        let step = evaluate_call(parts, job, planned).await?;
+    for planned in change.calls {
+        let step = evaluate_call(parts, job, (planned, change.remember)).await?;
         object = match perform_call(parts, job, target, &step, values, &reached).await {
             Ok(object) => Some(object),
             // The later calls are made all the same: values that were not kept are reported at the end.
@@ -134,7 +134,7 @@ async fn let_go<C: Transport, K: Clock, R: Random, S: Store>(
     let target = MutationTarget::from_owned(job.kind, old);
     let nothing = Attributes::new();
     for planned in change.calls {
-        let step = evaluate_call(parts, job, planned).await?;
+        let step = evaluate_call(parts, job, (planned, change.remember)).await?;
         perform_call(parts, job, &target, &step, &nothing, &nothing).await?;
     }
     Ok(old.id.clone())
@@ -153,7 +153,7 @@ fn find_deposed<C: Transport, K: Clock, R: Random, S: Store>(
 async fn evaluate_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    planned: &PlannedCall,
+    (planned, remember): (&PlannedCall, &LedgerMetadata),
 ) -> Result<PreparedCall, StepError> {
     let call = job.kind.call(&planned.call).ok_or_else(|| {
         StepError::Failed(format!(
@@ -163,7 +163,8 @@ async fn evaluate_call<C: Transport, K: Clock, R: Random, S: Store>(
     })?;
     let mut attributes = BTreeMap::new();
     for (name, (before, after)) in &planned.attributes {
-        let after = parts.evaluate(job.address, name, after).await?;
+        let live = remember.unverified.contains(name).then_some(before);
+        let after = parts.evaluate_beside(job.address, name, (after, live)).await?;
         attributes.insert(name.clone(), (before.clone(), after));
     }
     Ok(PreparedCall { call, attributes })

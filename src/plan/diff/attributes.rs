@@ -33,6 +33,8 @@ pub(in crate::plan) struct AttributeDiffer<'s, 'a> {
     subject: &'s ResourceState<'a>,
     object: &'a Object,
     entry: Option<&'a Entry>,
+    /// Whether drift counts that the block ignores: a new object has the written values.
+    heeds_ignored: bool,
 }
 
 impl<'s, 'a> AttributeDiffer<'s, 'a> {
@@ -44,7 +46,16 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             Some(AdoptionReason::Requested) => None,
             _ => subject.entry,
         };
-        Some(Self { joined, subject, object: subject.object()?, entry })
+        Some(Self { joined, subject, object: subject.object()?, entry, heeds_ignored: false })
+    }
+
+    /// Returns the same diff, in which drift counts that the block ignores.
+    pub fn heeding_ignored(self) -> Self {
+        Self { heeds_ignored: true, ..self }
+    }
+
+    fn ignores(&self, name: &str) -> bool {
+        !self.heeds_ignored && ignores_drift(self.joined, self.subject, name)
     }
 
     /// Returns the differences, in the order of the kind's table.
@@ -133,7 +144,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             let ends = live.as_ref().map(|live| (from, live));
             ends.is_some_and(|ends| is_moved_by_service(self.joined, self.subject, attribute, ends))
         };
-        let ignored = ignores_drift(self.joined, self.subject, attribute.name) || moved(&target);
+        let ignored = self.ignores(attribute.name) || moved(&target);
         let (before, cause) = match self.still_not_kept(attribute.name, &sides, ignored) {
             Some(shown) => (shown, Cause::Drift),
             None => sides.evaluate_difference(ignored, attribute)?,
@@ -174,7 +185,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         let target = fingerprint_secrets(&want.value, self.joined.key());
         let applied = self.last_applied_value(attribute);
         let live = self.live_attribute(attribute, Some(&target));
-        let ignored = ignores_drift(self.joined, self.subject, attribute.name);
+        let ignored = self.ignores(attribute.name);
         let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, as_map(applied))
         else {
             return;

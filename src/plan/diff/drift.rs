@@ -232,14 +232,15 @@ impl DriftFinder<'_, '_> {
     ) -> DriftClass {
         let moved =
             |from| is_moved_by_service(self.joined, self.subject, want.attribute, (from, sides.live));
-        if ignores_drift(self.joined, self.subject, want.attribute.name)
+        let is_replaced = matches!(self.decision.act, DecisionKind::Replace { .. });
+        if ignores_drift(self.joined, self.subject, want.attribute.name) && !is_replaced
             || moved(sides.wanted)
             || moved(sides.applied)
         {
             DriftClass::Ignored
         } else if !sides.wanted.is_unknown() && is_same(want, sides.ty, sides.wanted, sides.live) {
             DriftClass::Accepted
-        } else if matches!(self.decision.act, DecisionKind::Replace { .. }) {
+        } else if is_replaced {
             DriftClass::Replaced
         } else if self.decision.differences.iter().any(|difference| difference.path == *path) {
             DriftClass::Reverted

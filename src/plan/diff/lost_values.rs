@@ -2,7 +2,7 @@
 //! those that a new object does not have, and the one of two attributes that ends when the other is set. In: a resource with its
 //! decision. Out: differences from the live values to those after the apply.
 
-use super::attributes::{AttributeDiffer, display_value};
+use super::attributes::{AttributeDiffer, display_value, ignores_drift};
 use crate::model::address::Name;
 use crate::model::schema::meaning::is_unset;
 use crate::model::schema::{Attribute, Kind, Literal, Presence, RuleCheck, Type};
@@ -28,7 +28,26 @@ pub(in crate::plan) fn lost_values<'a>(
     let ended =
         |attribute: &&Attribute| is_replaced || is_displaced(subject.kind, decision, attribute.name);
     let attributes = attributes.filter(ended);
-    attributes.flat_map(|attribute| lost.of_attribute(attribute)).collect()
+    let mut found: Vec<AttributeDiff<'a>> =
+        attributes.flat_map(|attribute| lost.of_attribute(attribute)).collect();
+    if is_replaced {
+        found.extend(ended_drift(joined, subject, decision));
+    }
+    found
+}
+
+/// Returns the differences that a block ignores in a live object, and that its replacement ends.
+fn ended_drift<'a>(
+    joined: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
+    decision: &Decision<'a>,
+) -> Vec<AttributeDiff<'a>> {
+    let is_shown = |path: &Name| decision.differences.iter().any(|shown| shown.path == *path);
+    let differ = AttributeDiffer::new(joined, subject).map(AttributeDiffer::heeding_ignored);
+    let all = differ.map(|differ| differ.differences(&decision.wants)).unwrap_or_default();
+    all.into_iter()
+        .filter(|one| ignores_drift(joined, subject, one.attribute.name) && !is_shown(&one.path))
+        .collect()
 }
 
 /// Returns whether the service ends the value of an attribute because the plan sets another one, with which it cannot be.

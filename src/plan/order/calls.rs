@@ -2,16 +2,16 @@
 //! of one resource; out: calls, each with the values before and after. Values with secrets are fingerprints,
 //! which an apply replaces from the configuration or the object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::address::Name;
 use crate::model::address::name_map::NameMap;
 use crate::model::expression::Expression;
 use crate::model::schema::{ApiCall, Attribute, Kind, Type, UpdateStrategy};
-use crate::model::values::value::Value;
+use crate::model::values::value::{Value, ValueMap};
 use crate::plan::decide::reactivation;
 use crate::plan::decision::{AttributeDiff, Decision};
-use crate::plan::diff::attributes::is_exclusive;
+use crate::plan::diff::attributes::{ignores_drift, is_exclusive};
 use crate::plan::diff::current_value::present_value;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::protect_live_value;
@@ -126,9 +126,11 @@ impl UpdateCalls {
             return;
         }
         let before = before_value(joined, subject, decision, attribute);
+        // A live value that the plan leaves alone is sent as it is.
+        let is_left = ignores_drift(joined, subject, name) && !decision.changes(&[name]);
         let after = match decision.find_attribute(name) {
-            Some(_) => target_value(joined, subject, decision, attribute),
-            None => Expression::Value(before.clone()),
+            Some(_) if !is_left => target_value(joined, subject, decision, attribute),
+            _ => Expression::Value(before.clone()),
         };
         self.add_call(call, name, before, after);
     }
@@ -171,12 +173,37 @@ fn target_value(
         Value::Map(map) => Some(map),
         _ => None,
     });
+    let written = without_ignored(joined, subject, decision, attribute, (written, &live));
     let exclusive = is_exclusive(want);
     let managed = |key: &Name| exclusive || applied.is_some_and(|map| map.contains_key(key));
     let extra = live.into_iter().filter(|(key, _)| !managed(key) && !written.contains_key(key));
     let mut all: NameMap<Expression> = extra.map(|(key, value)| (key, Expression::Value(value))).collect();
     all.extend(written);
     known_map(all)
+}
+
+/// Returns the written keys of a map as its call sends them: under `ignore_drift`, a key that no difference names keeps what is
+/// live, also that it is missing.
+fn without_ignored(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+    attribute: &Attribute,
+    (written, live): (NameMap<Expression>, &ValueMap),
+) -> NameMap<Expression> {
+    if !ignores_drift(joined, subject, attribute.name) {
+        return written;
+    }
+    let changed: BTreeSet<&str> =
+        decision.differences.iter().map(|difference| difference.path.as_str()).collect();
+    let is_changed = |key: &Name| changed.contains(format!("{}.{key}", attribute.name).as_str());
+    let sent = written.into_iter().filter_map(|(key, value)| {
+        if is_changed(&key) {
+            return Some((key, value));
+        }
+        live.get(&key).map(|live| (key, Expression::Value(live.clone())))
+    });
+    sent.collect()
 }
 
 /// Converts a map to a value if all its values are known; otherwise it stays an expression.
