@@ -80,7 +80,7 @@ fn an_object_of_another_stack_is_not_offered_for_adoption() {
     let backend = format!("--backend file:{}", case.path("shared").display());
     case.ok(&format!("-C one {backend} apply --yes"));
     let run = case.fails(4, &format!("-C two {backend} plan"));
-    run.says(&["exists already", "belongs to app.web of one/default", "rm ADDRESS --keep"]);
+    run.says(&["exists already", "belongs to app.web of one/default", "rm ADDRESS", "--keep`)"]);
     assert!(!run.all().contains("--adopt"), "{}", run.all());
     // The remedy: it is let go of there, and taken over here.
     case.ok(&format!("-C one {backend} rm app.web --keep --yes"));
