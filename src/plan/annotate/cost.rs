@@ -16,7 +16,7 @@ use crate::plan::diff::lost_values::initial_value;
 use crate::plan::diff::planned_values::value_after_apply;
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::join::prices::{is_billed, price_record, term_amount};
+use crate::plan::join::prices::visit_prices;
 use crate::plan::model::change::{ChangeCost, PlanCost};
 use crate::plan::model::due::{DueAmount, sum_due};
 
@@ -100,9 +100,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// Returns the monthly price of a resource's live object in USD; `None` without one, and if it is not known.
     pub fn price_before(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let object = subject.object()?;
-        let managed = self.managed_parts(subject);
-        let live = |name: &str| object.attributes.get(name).filter(|_| !managed.contains(&name)).cloned();
-        self.object_price(subject.kind, &live)
+        self.own_price(subject, &|name| object.attributes.get(name).cloned())
     }
 
     /// Returns the attributes that chose a part of an object which another resource manages, and so has its price.
@@ -142,38 +140,32 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             // The object is forgotten, but still billed.
             DecisionKind::Forget => self.price_before(subject),
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
-            _ => {
-                let managed = self.managed_parts(subject);
-                let after = |name: &str| {
-                    (!managed.contains(&name))
-                        .then(|| billed_value_after(subject, decision, name))
-                        .flatten()
-                };
-                self.object_price(subject.kind, &after)
-            }
+            _ => self.own_price(subject, &|name| billed_value_after(subject, decision, name)),
         }
     }
 
-    fn object_price(&mut self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
-        let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
-        let sum: Option<Decimal> = terms
-            .iter()
-            .filter(|term| is_billed(term, value))
-            .map(|term| self.term_price(term, value))
-            .sum();
-        sum.map(|sum| sum.round_dp(2))
+    /// Returns the price of a resource's object; what another resource manages of it has its price there.
+    fn own_price(
+        &mut self,
+        subject: &ResourceState<'_>,
+        value: &dyn Fn(&str) -> Option<Value>,
+    ) -> Option<Decimal> {
+        let managed = self.managed_parts(subject);
+        let own = |name: &str| if managed.contains(&name) { None } else { value(name) };
+        self.object_price(subject.kind, &own)
     }
 
-    fn term_price(&mut self, term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
-        let record = price_record(&self.joined.names, term, value)?;
-        self.note_price_change(term, record, record.number(term.field)?);
-        term_amount(term, record, value)
+    fn object_price(&mut self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
+        let names = &self.joined.names;
+        let sum =
+            visit_prices(names, kind, value, &mut |term, record| self.note_price_change(term, record));
+        sum.map(|sum| sum.round_dp(2))
     }
 
     /// Records a price that differs from the pinned catalog; without a pinned catalog, or a record of the same
     /// name in it, nothing.
-    fn note_price_change(&mut self, term: &PriceTerm, record: &CatalogRecord, price: Decimal) {
-        let Some(pinned) = &self.pinned else { return };
+    fn note_price_change(&mut self, term: &PriceTerm, record: &CatalogRecord) {
+        let (Some(pinned), Some(price)) = (&self.pinned, record.number(term.field)) else { return };
         let before = match term.chosen_by {
             Some(_) => pinned.find(term.table, &Value::Text(record.slug.clone())),
             None => pinned.single_record(term.table),

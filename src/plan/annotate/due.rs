@@ -12,6 +12,7 @@ use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Billing, BillingChoice, Kind, Literal, Presence, RestOfMonth};
 use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::diff::free_billing::is_free;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::exact_price;
 use crate::plan::model::due::DueAmount;
@@ -116,8 +117,7 @@ impl<'s, 'a> DueRules<'s, 'a> {
         if before.is_some() && before == after {
             return None;
         }
-        let is_free = choice.free.and_then(live).and_then(|free| free.as_bool()) == Some(true);
-        if is_free {
+        if is_free(&choice, object) {
             return Due::new(after, None);
         }
         match (is_prepaid(subject.kind, &choice, live(choice.attribute).as_ref()), choice.on_change) {

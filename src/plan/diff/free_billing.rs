@@ -1,7 +1,9 @@
 //! An object without charge whose new plan has a price: the service makes it one that is paid in advance (specification,
 //! Database status). In: a resource with its differences. Out: whether that happens.
 
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Billing, BillingChoice, Price};
+use crate::model::values::value::Value;
 use crate::plan::decision::AttributeDiff;
 use crate::plan::join::joined_state::ResourceState;
 
@@ -13,8 +15,13 @@ pub(in crate::plan) fn ended_free(
     let (Billing::Chosen(choice), Price::Sum(terms)) = (subject.kind.billing, subject.kind.price) else {
         return None;
     };
-    let free = subject.object()?.attributes.get(choice.free?)?;
     let chooses = |name: &str| terms.iter().any(|term| term.chosen_by == Some(name));
     let changes_price = differences.iter().any(|difference| chooses(difference.attribute.name));
-    (free.as_bool() == Some(true) && changes_price).then_some(choice)
+    (is_free(&choice, subject.object()?) && changes_price).then_some(choice)
+}
+
+/// Returns whether a live object is one without charge, which a price makes one that is paid in advance.
+pub(in crate::plan) fn is_free(choice: &BillingChoice, object: &Object) -> bool {
+    let free = choice.free.and_then(|name| object.attributes.get(name));
+    free.and_then(Value::as_bool) == Some(true)
 }

@@ -36,20 +36,35 @@ pub(in crate::plan) fn exact_price(
     kind: &Kind,
     value: &dyn Fn(&str) -> Option<Value>,
 ) -> Option<Decimal> {
+    visit_prices(names, kind, value, &mut |_, _| {})
+}
+
+/// Does the same, and calls `on_record` with each term that is billed and the record that has its price.
+pub(in crate::plan) fn visit_prices<'a>(
+    names: &CatalogIndex<'a>,
+    kind: &Kind,
+    value: &dyn Fn(&str) -> Option<Value>,
+    on_record: &mut dyn FnMut(&PriceTerm, &'a CatalogRecord),
+) -> Option<Decimal> {
     let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
     let billed = terms.iter().filter(|term| is_billed(term, value));
-    billed.map(|term| term_amount(term, price_record(names, term, value)?, value)).sum()
+    let amount = |term: &PriceTerm| {
+        let record = price_record(names, term, value)?;
+        on_record(term, record);
+        term_amount(term, record, value)
+    };
+    billed.map(amount).sum()
 }
 
 /// Returns whether a term adds to the price: not one whose part the service did not create.
-pub(in crate::plan) fn is_billed(term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> bool {
+fn is_billed(term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> bool {
     let chosen = || term.chosen_by.and_then(value).unwrap_or_default();
     term.implies.is_none() || chosen() != Value::Null
 }
 
 /// Returns the catalog record that contains a term's price; `None` if the choosing attribute is unknown or
 /// its record is missing.
-pub(in crate::plan) fn price_record<'a>(
+fn price_record<'a>(
     names: &CatalogIndex<'a>,
     term: &PriceTerm,
     value: &dyn Fn(&str) -> Option<Value>,
@@ -61,7 +76,7 @@ pub(in crate::plan) fn price_record<'a>(
 }
 
 /// Returns a term's price multiplied by its factors; `None` if the price or a factor is unknown, or on overflow.
-pub(in crate::plan) fn term_amount(
+fn term_amount(
     term: &PriceTerm,
     record: &CatalogRecord,
     value: &dyn Fn(&str) -> Option<Value>,
