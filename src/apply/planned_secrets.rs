@@ -5,8 +5,6 @@
 //! Invariant: everything is compared, not only the secrets: a string, key, reference or expression beside a
 //! secret that is not the planned one stops the step.
 
-use crate::model::address::Name;
-use crate::model::address::name_map::NameMap;
 use crate::model::expression::{CelExpression, Expression};
 use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::values::value::Value;
@@ -29,23 +27,16 @@ pub(super) fn is_planned(
 /// nor the object has. Anything but a map is returned as it is.
 pub(super) fn with_live_keys(configured: Expression, planned: &Expression, live: &Value) -> Expression {
     let Value::Map(live) = live else { return configured };
-    let configured: NameMap<Expression> = match configured {
-        Expression::Map(map) => map,
-        Expression::Value(Value::Map(map)) => {
-            map.into_iter().map(|(key, value)| (key, Expression::Value(value))).collect()
-        }
-        other => return other,
+    let configured = match configured.into_entries() {
+        Ok(entries) => entries,
+        Err(other) => return other,
     };
-    let planned_part = |key: &Name| match planned {
-        Expression::Map(map) => map.get(key).cloned(),
-        Expression::Value(Value::Map(map)) => map.get(key).cloned().map(Expression::Value),
-        _ => None,
-    };
+    let planned = planned.clone().into_entries().unwrap_or_default();
     let parts =
-        configured.into_iter().filter_map(|(key, part)| match (planned_part(&key), live.get(&key)) {
+        configured.into_iter().filter_map(|(key, part)| match (planned.get(&key), live.get(&key)) {
             (None, None) => None,
-            (Some(Expression::Value(planned)), Some(live)) if planned == *live => {
-                Some((key, Expression::Value(planned)))
+            (Some(Expression::Value(planned)), Some(live)) if planned == live => {
+                Some((key, Expression::Value(planned.clone())))
             }
             _ => Some((key, part)),
         });

@@ -141,6 +141,20 @@ impl Expression {
         }
     }
 
+    /// Returns the entries of a map, also of a known one.
+    ///
+    /// # Errors
+    /// With the expression itself if it is no map, or one that only its evaluation gives.
+    pub fn into_entries(self) -> Result<NameMap<Self>, Self> {
+        match self {
+            Self::Map(map) => Ok(map),
+            Self::Value(Value::Map(map)) => {
+                Ok(map.into_iter().map(|(key, value)| (key, Self::Value(value))).collect())
+            }
+            other => Err(other),
+        }
+    }
+
     /// Returns every resource that the expression reads.
     #[must_use]
     pub fn addresses(&self) -> BTreeSet<&Address> {

@@ -162,12 +162,9 @@ fn target_value(
     let Type::Map(_) = attribute.ty else { return after };
     let before = before_value(joined, subject, decision, attribute);
     let (Value::Map(live), false) = (before, attribute.secret) else { return after };
-    let written: NameMap<Expression> = match after {
-        Expression::Map(map) => map,
-        Expression::Value(Value::Map(map)) => {
-            map.into_iter().map(|(key, value)| (key, Expression::Value(value))).collect()
-        }
-        other => return other,
+    let written = match after.into_entries() {
+        Ok(entries) => entries,
+        Err(other) => return other,
     };
     let applied = subject.entry.and_then(|entry| match entry.applied.get(attribute.name)? {
         Value::Map(map) => Some(map),
