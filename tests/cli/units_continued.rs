@@ -1,5 +1,8 @@
 //! An `apply --all` that was refused or interrupted, and the same command again.
 
+use std::path::Path;
+use std::process::Command;
+
 use crate::case::Case;
 
 const REPOSITORY: (&str, &str) = (".git/HEAD", "ref: refs/heads/main\n");
@@ -7,6 +10,22 @@ const REPOSITORY: (&str, &str) = (".git/HEAD", "ref: refs/heads/main\n");
 fn fingerprint(case: &Case, flags: &str) -> String {
     let plan = case.run(&format!("plan --all {flags} --output json"));
     plan.json()["fingerprint"].as_str().unwrap().to_owned()
+}
+
+/// A repository of two stacks with a volume of ten gigabytes each.
+fn two_stacks() -> Case {
+    let stack =
+        |name: &str| format!("stead: 1\nstack: {name}\nvolume: {{ x: {{ name: {name}, size: 10 }} }}\n");
+    Case::new()
+        .file(REPOSITORY.0, REPOSITORY.1)
+        .file("a/stead.yaml", stack("a"))
+        .file("b/stead.yaml", stack("b"))
+        .emulator()
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    let copied = Command::new("cp").args(["-r".as_ref(), from.as_os_str(), to.as_os_str()]).status();
+    assert!(copied.unwrap().success());
 }
 
 /// The deletions that are left of reviewed replacements are no deletions that the limit is about.
@@ -46,26 +65,13 @@ fn the_deletion_limit_does_not_count_what_replacements_left() {
 /// The start of a unit would refuse its ledger, so the apply does before any unit starts; with the flag, the same review is applied.
 #[test]
 fn an_older_ledger_is_refused_before_any_unit_is_applied() {
-    let stack =
-        |name: &str| format!("stead: 1\nstack: {name}\nvolume: {{ x: {{ name: {name}, size: 10 }} }}\n");
-    let case = Case::new()
-        .file(REPOSITORY.0, REPOSITORY.1)
-        .file("a/stead.yaml", stack("a"))
-        .file("b/stead.yaml", stack("b"))
-        .emulator();
-    let copy = |from: &str, to: &str| {
-        let (from, to) = (case.path(from), case.path(to));
-        let copied = std::process::Command::new("cp")
-            .args(["-r".as_ref(), from.as_os_str(), to.as_os_str()])
-            .status();
-        assert!(copied.unwrap().success());
-    };
+    let case = two_stacks();
     case.apply_all();
-    copy("a/.stead", "old");
+    copy_directory(&case.path("a/.stead"), &case.path("old"));
     case.edit("a/stead.yaml", "size: 10", "size: 11");
     case.apply_all();
     std::fs::remove_dir_all(case.path("a/.stead")).unwrap();
-    copy("old", "a/.stead");
+    copy_directory(&case.path("old"), &case.path("a/.stead"));
     case.edit("a/stead.yaml", "size: 11", "size: 12");
     case.edit("b/stead.yaml", "size: 10", "size: 12");
     let plan = case.ok("plan --all");
@@ -116,13 +122,7 @@ fn a_set_is_written_in_place_of_an_earlier_one() {
 
 #[test]
 fn the_sums_say_that_a_unit_without_a_plan_is_not_in_them() {
-    let stack =
-        |name: &str| format!("stead: 1\nstack: {name}\nvolume: {{ x: {{ name: {name}, size: 10 }} }}\n");
-    let case = Case::new()
-        .file(REPOSITORY.0, REPOSITORY.1)
-        .file("a/stead.yaml", stack("a"))
-        .file("b/stead.yaml", stack("b"))
-        .emulator();
+    let case = two_stacks();
     case.apply_all();
     case.edit("a/stead.yaml", "size: 10", "size: 10, bogus: 1");
     let left_out = "1 unit without a plan, not counted";
@@ -153,10 +153,7 @@ fn an_object_in_two_ledgers_blocks_both_units_until_one_forgets_it() {
         .output()
         .unwrap();
     assert!(adopted.status.success(), "{}", String::from_utf8_lossy(&adopted.stderr));
-    let (from, to) = (other.path("b"), case.path("b"));
-    let copied =
-        std::process::Command::new("cp").args(["-r".as_ref(), from.as_os_str(), to.as_os_str()]).status();
-    assert!(copied.unwrap().success());
+    copy_directory(&other.path("b"), &case.path("b"));
     let plan = case.fails(4, "plan --all");
     plan.says(&["unit_conflict", "are one object", &format!("{id}: both ledgers have it")]);
     // The remedy, in one of the two.
