@@ -99,8 +99,8 @@ pub(in crate::cli) fn is_directory(path: &Path) -> bool {
     stack_files::path_exists(&path.join("."))
 }
 
-/// Writes a set into a directory, which is created if it is missing, in place of a set that it has; `failed` names the units without a plan. The
-/// manifest comes last, so that an interrupted write leaves no set that looks complete.
+/// Writes a set into a directory, which is created if it is missing, in place of a set that it has. `failed` names the units
+/// without a plan. The manifest comes last, so that an interrupted write leaves no set that looks complete.
 ///
 /// # Errors
 /// When a plan cannot be serialized, or a file cannot be written.

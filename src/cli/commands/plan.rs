@@ -146,8 +146,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     session.report_files(&args.reports.wanted, &project.reads).write_plan(&plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
-    let with_key = key_rights::apply_condition(std::iter::once(&plan));
-    let condition = objection.map_or(with_key, |_| RollbackDetected::NEXT_CONDITION);
+    let condition = key_rights::apply_condition(std::iter::once(&plan), objection.is_some());
     match &args.out {
         _ if !plan.blocks.is_empty() => {}
         Some(path) => session.next(&format!("apply {}", quote_path(path)), condition),

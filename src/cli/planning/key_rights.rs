@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::StackConnection;
@@ -54,8 +55,15 @@ pub(in crate::cli) async fn add_key_notes(
     Some(review)
 }
 
-/// Returns the condition beside the next command, an apply of these plans: empty if the key that made them may apply them.
-pub(in crate::cli) fn apply_condition<'p>(plans: impl Iterator<Item = &'p Plan>) -> &'static str {
+/// Returns the condition beside the next command, an apply of these plans: empty if the key that made them may apply them, and
+/// their ledgers are not older than the last ones seen, as `is_older` says.
+pub(in crate::cli) fn apply_condition<'p>(
+    plans: impl Iterator<Item = &'p Plan>,
+    is_older: bool,
+) -> &'static str {
+    if is_older {
+        return RollbackDetected::NEXT_CONDITION;
+    }
     let found = plans.fold((false, false), |(lacks, expires), plan| {
         (lacks || plan.has_note(NoteCode::MissingRight), expires || plan.has_note(NoteCode::KeyExpires))
     });

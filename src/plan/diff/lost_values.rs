@@ -7,7 +7,7 @@ use crate::model::address::Name;
 use crate::model::schema::meaning::is_unset;
 use crate::model::schema::{Attribute, Kind, Literal, Presence, RuleCheck, Type};
 use crate::model::values::value::Value;
-use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
+use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::{are_equivalent, protect_live_value, protect_unwritten_value};
 
@@ -30,7 +30,8 @@ pub(in crate::plan) fn lost_values<'a>(
     let attributes = attributes.filter(ended);
     let mut found: Vec<AttributeDiff<'a>> =
         attributes.flat_map(|attribute| lost.of_attribute(attribute)).collect();
-    if is_replaced {
+    let ignores = |want: &DesiredAttribute<'_>| ignores_drift(joined, subject, want.attribute.name);
+    if is_replaced && decision.wants.iter().any(ignores) {
         found.extend(ended_drift(joined, subject, decision));
     }
     found

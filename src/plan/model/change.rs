@@ -14,7 +14,7 @@ use super::due::{DueAmount, DueTotal};
 use super::note::{NoteCode, PlanNote};
 use super::output::PlannedOutput;
 use super::plan_base::PlanBase;
-use super::step::{CriticalPath, LedgerUpdate, Operation, Step};
+use super::step::{CriticalPath, LedgerUpdate, Step};
 use super::undecided::UndecidedPolicy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::policy::PolicyLevel;
@@ -230,22 +230,24 @@ impl Plan {
         self.planned_outputs.iter().filter(|output| output.cause.is_some())
     }
 
+    fn steps_of(&self, change: &Change) -> impl Iterator<Item = &Step> {
+        change.steps.iter().filter_map(|number| self.steps.get(*number))
+    }
+
     /// Returns whether a change also deletes an object that an earlier replacement left. False for a replacement or a deletion,
     /// which count as deletions anyway.
     #[must_use]
     pub fn deletes_older_object(&self, change: &Change) -> bool {
-        let deletes = |step: &Step| matches!(step.operation, Operation::Delete { deposed: true, .. });
-        let mut steps = change.steps.iter().filter_map(|number| self.steps.get(*number));
-        !matches!(change.action, Action::Replace | Action::Delete) && steps.any(deletes)
+        !matches!(change.action, Action::Replace | Action::Delete)
+            && self.steps_of(change).any(Step::deletes_older_object)
     }
 
     /// Returns whether a change deletes the current object of a resource without a replacement: not only an older object, which
     /// an earlier replacement left.
     #[must_use]
     pub fn deletes_current_object(&self, change: &Change) -> bool {
-        let mut steps = change.steps.iter().filter_map(|number| self.steps.get(*number));
-        let older = |step: &Step| matches!(step.operation, Operation::Delete { deposed: true, .. });
-        change.action == Action::Delete && (change.steps.is_empty() || !steps.all(older))
+        change.action == Action::Delete
+            && (change.steps.is_empty() || !self.steps_of(change).all(Step::deletes_older_object))
     }
 
     /// Returns whether a change counts as one of an action: one that also deletes an older object is a deletion, too.

@@ -29,6 +29,14 @@ pub struct Step {
     pub timeout_seconds: u32,
 }
 
+impl Step {
+    /// Returns whether the step deletes an object that an earlier replacement left.
+    #[must_use]
+    pub const fn deletes_older_object(&self) -> bool {
+        matches!(self.operation, Operation::Delete { deposed: true, .. })
+    }
+}
+
 /// The operation of a step. Attribute values are expressions: references are resolved when their objects exist.
 /// Secrets have no plain text here; an apply reads it from the configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,6 @@ use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::shell_path::quote_path;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::planning::key_rights;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -93,9 +92,8 @@ pub(super) async fn plan_all(
     review::print_left_out_readers(session.ui, &planned);
     let exit = Exit::of_units(&exits);
     let is_open = matches!(exit, Exit::Done | Exit::Changes);
-    let with_key = key_rights::apply_condition(shown.plans());
     let is_older = planned.planned().any(|(_, unit)| unit.rollback.is_some());
-    let condition = if is_older { RollbackDetected::NEXT_CONDITION } else { with_key };
+    let condition = key_rights::apply_condition(shown.plans(), is_older);
     if let Some(directory) = request.file.filter(|_| is_open) {
         session.next(&format!("apply {}", quote_path(directory)), condition);
     } else if let Some(directory) = request.file {
