@@ -63,6 +63,7 @@ mod recovery;
 mod refactor;
 mod reports;
 mod reuse;
+mod reused_names;
 mod review_claims;
 mod rights;
 mod rollouts;

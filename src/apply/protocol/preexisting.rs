@@ -23,7 +23,7 @@
 //! as from the list of a single stack. It must not be shared between accounts.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,6 +65,8 @@ pub struct PreexistingObjects {
     /// Every id that a list showed or the ledger contains, with the time when it was first seen. The service never
     /// reuses an id, so no later creation has one of them.
     known: RefCell<HashMap<IdNamespace, HashMap<Name, Duration>>>,
+    /// Names that identified objects which this run deleted: a list that still shows one is older than the deletion.
+    released: RefCell<HashMap<IdNamespace, BTreeSet<Name>>>,
 }
 
 struct ObjectListing {
@@ -102,9 +104,22 @@ impl PreexistingObjects {
         expected: &Attributes,
         id: Name,
     ) {
+        if let Some(released) =
+            self.released.borrow_mut().get_mut(&namespace(kind.name, scope.parent.as_ref()))
+        {
+            released.remove(&id);
+        }
         let list = self.shared_list(kind, scope);
         if let Some(list) = list.lock().await.as_mut() {
             list.ids.entry(distinguishing_value(kind, expected)).or_default().push(id);
+        }
+    }
+
+    /// Records that an object is proven gone. Where its name is its id, a later creation may use that again: the deleted object
+    /// is not one that existed before it.
+    pub(in crate::apply) fn release(&self, kind: &Kind, parent: Option<&Name>, id: &Name) {
+        if !request_encoding::gives_ids(kind) {
+            self.released.borrow_mut().entry(namespace(kind.name, parent)).or_default().insert(id.clone());
         }
     }
 
@@ -136,7 +151,7 @@ impl PreexistingObjects {
         }
         let is_free = {
             let known = self.known.borrow();
-            let family = known.get(&(Name::new_static(kind.name), parent.cloned()));
+            let family = known.get(&namespace(kind.name, parent));
             family.and_then(|ids| ids.get(id)).is_none_or(|seen| *seen > sent)
         };
         if is_free {
@@ -159,7 +174,7 @@ impl PreexistingObjects {
         now: Duration,
     ) {
         let mut known = self.known.borrow_mut();
-        let family = known.entry((kind.into(), parent.cloned())).or_default();
+        let family = known.entry(namespace(kind, parent)).or_default();
         ids.for_each(|id| {
             let seen = family.entry(id).or_insert(now);
             *seen = now.min(*seen);
@@ -200,12 +215,15 @@ impl PreexistingObjects {
             *list = Some(ObjectListing { ids, date, read_at: now });
         }
         let key = distinguishing_value(kind, expected);
+        let released = self.released.borrow();
+        let released = released.get(&namespace(kind.name, scope.parent.as_ref()));
         Ok(list.as_ref().map_or(PreexistingIds { ids: Vec::new(), date: None }, |list| PreexistingIds {
             // An object that does not show the attribute is always a candidate.
             ids: [key.as_str(), HIDDEN_VALUE]
                 .into_iter()
                 .filter_map(|key| list.ids.get(key))
                 .flatten()
+                .filter(|id| !released.is_some_and(|gone| gone.contains(*id)))
                 .cloned()
                 .collect(),
             date: list.date.clone(),
@@ -233,6 +251,10 @@ impl PreexistingObjects {
             }
         }
     }
+}
+
+fn namespace(kind: &str, parent: Option<&Name>) -> IdNamespace {
+    (kind.into(), parent.cloned())
 }
 
 /// The key of objects that do not show the distinguishing attribute.

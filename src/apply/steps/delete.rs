@@ -175,6 +175,7 @@ pub(in crate::apply) async fn record_gone<C: Transport, K: Clock, R: Random, S: 
     let mut records =
         vec![Record::Gone { op: intent.map(|intent| intent.op), address, id: object.id.clone() }];
     parts.objects.drop_object(job.address);
+    parts.preexisting.release(job.kind, object.parent.as_ref(), &object.id);
     for address in parts.dependants.dependents_of(&object.id) {
         for owned in lost_with(parts, address, object).await? {
             records.push(Record::Gone { op: None, address: address.clone(), id: owned.id });
