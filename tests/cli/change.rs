@@ -442,3 +442,31 @@ fn an_update_leaves_alone_what_nothing_can_set_back_and_does_not_say_that_it_was
     after.says(&[drift, "No changes to make."]);
     assert!(!after.stdout.contains("does not keep"), "{}", after.stdout);
 }
+
+/// A key of a map that is `null` has no value: it is not sent, and one that somebody set is removed.
+#[test]
+fn a_key_of_a_map_that_is_null_is_absent() {
+    let stack = "stead: 1\nstack: a\n\
+        app: { x: { name: x, type: worker, image: \"x:1\", env_vars: { A: null, B: \"2\" } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.ok("plan --exit-code").says(&["No changes"]);
+    let id = case.cloud().list("/api/v1/apps/services")[0]["id"].as_str().unwrap().to_owned();
+    let variables = || {
+        let live = case.cloud().control("GET", &format!("/api/v1/apps/services/{id}"), &json!(null));
+        live.to_string()
+    };
+    let shows = |wanted: &str, unwanted: &str| {
+        let live = variables();
+        assert!(live.contains(wanted) && !live.contains(unwanted), "{live}");
+    };
+    shows("\"B\":\"2\"", "\"A\":");
+    case.cloud().mutate("app", &id, &json!({ "env_vars": { "A": "9", "B": "2" } }));
+    case.fails(2, "plan --exit-code").says(&["env_vars.A  9 → (removed)"]);
+    case.ok("apply --yes");
+    shows("\"B\":\"2\"", "\"A\":");
+    case.edit("stead.yaml", "B: \"2\"", "B: null");
+    case.ok("apply --yes");
+    shows("", "\"B\":");
+    case.ok("plan --exit-code").says(&["No changes"]);
+}
