@@ -65,3 +65,20 @@ fn a_replacement_ends_ignored_drift_and_says_so() {
     case.ok("apply --yes --replace vm.b");
     case.ok("plan --exit-code");
 }
+
+#[test]
+fn the_ignored_parts_of_a_record_keep_their_live_values_when_another_part_changes() {
+    let stack = "stead: 1\nstack: a\n\
+        app: { x: { name: x, type: web, image: \"x:1\", port: 80, autoscaling: { min_replicas: 1, max_replicas: 4, metric: concurrency, target: 50 }, lifecycle: { ignore_drift: [autoscaling] } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let id = case.cloud().list("/api/v1/apps/services")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("app", &id, &json!({ "min_replicas": 2 }));
+    case.edit("stead.yaml", "max_replicas: 4", "max_replicas: 5");
+    case.ok("plan").says(&["left alone (ignore_drift)", "autoscaling.max_replicas  4 → 5"]);
+    case.ok("apply --yes");
+    let live = case.cloud().control("GET", &format!("/api/v1/apps/services/{id}"), &json!(null));
+    let live = &live["data"];
+    assert_eq!((&live["min_replicas"], &live["max_replicas"]), (&json!(2), &json!(5)), "{live}");
+    case.ok("plan --exit-code").says(&["1 live difference left alone"]);
+}

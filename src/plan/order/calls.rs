@@ -149,7 +149,8 @@ fn before_value(
     protect_live_value(attribute, [written, applied], &present_value(subject, attribute), joined.key())
 }
 
-/// Returns the whole new value of an attribute; for a map, with the unmanaged live keys. A part that may be another
+/// Returns the whole new value of an attribute; for a map, with the unmanaged live keys. The parts of a map or record that
+/// `ignore_drift` leaves alone keep their live values. A part that may be another
 /// writer's secret is a fingerprint: apply reads its value from the object.
 fn target_value(
     joined: &JoinedState<'_>,
@@ -159,18 +160,23 @@ fn target_value(
 ) -> Expression {
     let Some(want) = decision.find_attribute(attribute.name) else { return Expression::Value(Value::Null) };
     let after = want.to_expression(joined.key());
-    let Type::Map(_) = attribute.ty else { return after };
+    if !matches!(attribute.ty, Type::Map(_) | Type::Record(_)) {
+        return after;
+    }
     let before = before_value(joined, subject, decision, attribute);
     let (Value::Map(live), false) = (before, attribute.secret) else { return after };
     let written = match after.into_entries() {
         Ok(entries) => entries,
         Err(other) => return other,
     };
+    let written = without_ignored(joined, subject, decision, attribute, (written, &live));
+    if let Type::Record(_) = attribute.ty {
+        return known_map(written);
+    }
     let applied = subject.entry.and_then(|entry| match entry.applied.get(attribute.name)? {
         Value::Map(map) => Some(map),
         _ => None,
     });
-    let written = without_ignored(joined, subject, decision, attribute, (written, &live));
     let exclusive = is_exclusive(want);
     let managed = |key: &Name| exclusive || applied.is_some_and(|map| map.contains_key(key));
     let extra = live.into_iter().filter(|(key, _)| !managed(key) && !written.contains_key(key));
@@ -179,7 +185,7 @@ fn target_value(
     known_map(all)
 }
 
-/// Returns the written keys of a map as its call sends them: under `ignore_drift`, a key that no difference names keeps what is
+/// Returns the written keys of a map or record as its call sends them: under `ignore_drift`, a key that no difference names keeps what is
 /// live, also that it is missing.
 fn without_ignored(
     joined: &JoinedState<'_>,
