@@ -30,6 +30,20 @@ fn the_pool_that_comes_with_a_cluster_has_its_price_and_counts_for_a_budget() {
     );
     case.ok(&format!("apply --yes --adopt cluster.k.node_pools.default={pool}"));
     case.ok("cost").says(&["$320.00  $320.00"]);
+    let listed = case.run("ls --output json").json();
+    let listed: Vec<String> = listed["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{} {}", row["kind"], row["monthly"]).replace('"', ""))
+        .collect();
+    assert_eq!(listed, ["cluster 0.0", "node_pool 320.0"]);
+    // A pool of another name takes its place: the cluster has no pool that no resource manages.
+    case.edit("stead.yaml", "node_pools: { default: {", "node_pools: { jobs: {");
+    case.ok("apply --yes");
+    case.ok("plan --exit-code").says(&["No changes"]);
+    case.ok("cost").says(&["$320.00  $320.00"]);
+    case.ok("plan --destroy").says(&["COST   $320.00 → $0.00 a month"]);
 }
 
 #[test]

@@ -315,7 +315,7 @@ pub(in crate::cli) fn unmanaged_objects(
         .values()
         .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind)))
         .collect();
-    let prices = ObjectPrices::new(&world.catalog);
+    let prices = ObjectPrices::new(&world.catalog).beside(&world.snapshot, &|_| true);
     let (mut found, mut projects) = (UnmanagedObjects::default(), BTreeSet::new());
     for object in world.snapshot.objects.values() {
         let side = reach.side_of(REGISTRY, &world.snapshot, object);

@@ -14,7 +14,7 @@ use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
 use crate::model::live::catalog::{Catalog, CatalogRecord};
-use crate::model::schema::{Kind, Literal, Presence, Rule, RuleCheck, Type};
+use crate::model::schema::{Kind, Literal, Presence, Price, Rule, RuleCheck, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
@@ -40,7 +40,11 @@ pub(in crate::config) fn check(
                 }
                 RuleCheck::AtMost { count } => at_most(rule, count, resources, problems),
                 RuleCheck::SumAtLeast { attribute, least } => {
-                    sum_at_least(rule, attribute, least, resources, problems);
+                    let implies = |parent: &Address| {
+                        let parent = kinds.values().flatten().find(|resource| resource.address == *parent);
+                        parent.is_some_and(|parent| implies_other_child(parent, kind, resources))
+                    };
+                    sum_at_least(rule, (attribute, least), resources, &implies, problems);
                 }
                 _ => {
                     for resource in resources {
@@ -273,11 +277,26 @@ fn exactly_one(rule: &Rule, resource: &Resource, attributes: &[&str], needed: bo
 
 /// Reports each parent whose children's numbers add up to less than `least`, at its first child. A parent with a
 /// child whose number is not known passes.
+/// Returns whether the service creates a child of a kind with a resource that is none of the written ones.
+fn implies_other_child(parent: &Resource, child: &Kind, written: &[&Resource]) -> bool {
+    let Price::Sum(terms) = parent.kind.price else { return false };
+    let is_chosen = |name| !is_missing(parent, name);
+    let is_written = |name: &str| {
+        let mut children = written.iter().filter(|one| one.parent.as_ref() == Some(&parent.address));
+        children.any(|one| attribute_text(one, "name").as_deref() == Some(name))
+    };
+    terms.iter().any(|term| {
+        let part = term.implies.filter(|part| part.kind == child.name && !is_written(part.name));
+        part.is_some() && term.chosen_by.is_some_and(is_chosen)
+    })
+}
+
+/// Checks a minimum of a sum over the children of each parent; `implies`: the service creates another child with the parent.
 fn sum_at_least(
     rule: &Rule,
-    attribute: &str,
-    least: i64,
+    (attribute, least): (&str, i64),
     resources: &[&Resource],
+    implies: &dyn Fn(&Address) -> bool,
     problems: &DiagnosticCollector,
 ) {
     let mut parents: BTreeMap<Option<&Address>, (Decimal, &Resource)> = BTreeMap::new();
@@ -290,8 +309,9 @@ fn sum_at_least(
         }
     }
     for (parent, (sum, resource)) in parents {
-        // An unknown number may make up the difference.
-        if sum < Decimal::from(least) && !unknown.contains(&parent) {
+        // An unknown number, or a child that no block writes, may make up the difference.
+        let is_open = || unknown.contains(&parent) || parent.is_some_and(implies);
+        if sum < Decimal::from(least) && !is_open() {
             let place = parent.map_or_else(String::new, |parent| format!(" of {parent}"));
             let why = format!("All `{attribute}`{place} add up to {sum}.");
             report_violation(problems, resource, rule_violation(rule, resource.span, &why));

@@ -16,7 +16,7 @@ use crate::plan::diff::lost_values::initial_value;
 use crate::plan::diff::planned_values::value_after_apply;
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::join::prices::visit_prices;
+use crate::plan::join::prices::{parts_without_price, visit_prices};
 use crate::plan::model::change::{ChangeCost, PlanCost};
 use crate::plan::model::due::{DueAmount, sum_due};
 
@@ -103,11 +103,18 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         self.own_price(subject, &|name| object.attributes.get(name).cloned())
     }
 
-    /// Returns the attributes that chose a part of an object which another resource manages, and so has its price.
+    /// Returns the attributes that chose a part of an object which another resource manages, and so has its price, or which is
+    /// not live any more.
     fn managed_parts(&self, subject: &ResourceState<'_>) -> Vec<&'static str> {
         let Price::Sum(terms) = subject.kind.price else { return Vec::new() };
         let implied = terms.iter().filter_map(|term| Some((term.chosen_by?, term.implies?)));
-        implied.filter(|(_, part)| self.manages(subject.address, *part)).map(|(choice, _)| choice).collect()
+        let managed = implied.filter(|(_, part)| self.manages(subject.address, *part));
+        let live = &self.joined.inputs.snapshot;
+        let gone = subject
+            .object()
+            .map(|object| parts_without_price(subject.kind, &object.id, live, &|_| false))
+            .unwrap_or_default();
+        managed.map(|(choice, _)| choice).chain(gone).collect()
     }
 
     fn manages(&self, parent: &Address, part: ImpliedPart) -> bool {

@@ -4,20 +4,40 @@
 use rust_decimal::Decimal;
 
 use super::catalog_index::CatalogIndex;
+use crate::model::address::Name;
 use crate::model::live::catalog::{Catalog, CatalogRecord};
-use crate::model::schema::{Kind, Price, PriceFactor, PriceTerm};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::schema::{ImpliedPart, Kind, Price, PriceFactor, PriceTerm};
 use crate::model::values::value::{Attributes, Value};
 
 /// Monthly prices of live objects over one catalog.
 pub struct ObjectPrices<'a> {
     names: CatalogIndex<'a>,
+    /// The live objects, and whether one of them has a price of its own where these prices are added up.
+    live: Option<(&'a Snapshot, &'a dyn Fn(&ObjectKey) -> bool)>,
 }
 
 impl<'a> ObjectPrices<'a> {
     /// Indexes a catalog for price lookups.
     #[must_use]
     pub fn new(catalog: &'a Catalog) -> Self {
-        Self { names: CatalogIndex::new(catalog) }
+        Self { names: CatalogIndex::new(catalog), live: None }
+    }
+
+    /// Counts no part of an object that a snapshot shows to be gone, or that is counted by itself.
+    #[must_use]
+    pub fn beside(self, live: &'a Snapshot, is_counted: &'a dyn Fn(&ObjectKey) -> bool) -> Self {
+        Self { live: Some((live, is_counted)), ..self }
+    }
+
+    /// Returns the monthly price of a live object, as `monthly` does.
+    #[must_use]
+    pub fn monthly_of(&self, kind: &Kind, object: &Object) -> Option<Decimal> {
+        let absent = self.live.map_or_else(Vec::new, |(live, is_counted)| {
+            parts_without_price(kind, &object.id, live, is_counted)
+        });
+        let value = |name: &str| object.attributes.get(name).filter(|_| !absent.contains(&name)).cloned();
+        exact_price(&self.names, kind, &value).map(|price| price.round_dp(2))
     }
 
     /// Returns the monthly price of an object in USD, rounded half-even to cents: zero for a kind without
@@ -27,6 +47,32 @@ impl<'a> ObjectPrices<'a> {
         let price = exact_price(&self.names, kind, &|name: &str| attributes.get(name).cloned());
         price.map(|price| price.round_dp(2))
     }
+}
+
+/// Returns the attributes that made the service create a part of an object which adds nothing to the object's price any more:
+/// the part is counted by itself, or the snapshot shows parts of the object and not this one.
+pub(in crate::plan) fn parts_without_price(
+    kind: &Kind,
+    id: &Name,
+    live: &Snapshot,
+    is_counted: &dyn Fn(&ObjectKey) -> bool,
+) -> Vec<&'static str> {
+    let Price::Sum(terms) = kind.price else { return Vec::new() };
+    let implied = terms.iter().filter_map(|term| Some((term.chosen_by?, term.implies?)));
+    let is_without_price = |part: &ImpliedPart| {
+        let first = ObjectKey { kind: part.kind.into(), parent: Some(id.clone()), id: Name::default() };
+        let mut parts = live
+            .objects
+            .range(first..)
+            .take_while(|(key, _)| key.kind == part.kind && key.parent.as_ref() == Some(id))
+            .peekable();
+        let is_read = parts.peek().is_some();
+        let is_named =
+            |object: &Object| object.attributes.get("name").and_then(Value::as_text) == Some(part.name);
+        let own = parts.find(|(_, object)| is_named(object));
+        is_read && own.is_none_or(|(key, _)| is_counted(key))
+    };
+    implied.filter(|(_, part)| is_without_price(part)).map(|(choice, _)| choice).collect()
 }
 
 /// Returns the monthly price of an object in USD before it is rounded: zero for a kind without prices, `None` if a price

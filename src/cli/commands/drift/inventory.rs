@@ -206,7 +206,7 @@ async fn review_account(
     };
     let in_use =
         inventory::in_use(&world.snapshot, |beginning| connection.client.cloud().opens_with(beginning));
-    let prices = ObjectPrices::new(&world.catalog);
+    let prices = ObjectPrices::new(&world.catalog).beside(&world.snapshot, &|_| true);
     let mut unmanaged: Vec<ObjectSummary> = Vec::new();
     for (key, object) in &world.snapshot.objects {
         if owned.contains(key) {

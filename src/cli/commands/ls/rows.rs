@@ -1,12 +1,14 @@
 //! Live objects as the lists show them: a row for each, with its price and without the secrets that this process knows.
 
+use std::collections::BTreeSet;
+
 use crate::cli::planning::refresh::RefreshResult;
 use crate::cli::service::connection::StackConnection;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::catalog::Catalog;
-use crate::model::live::snapshot::{Object, Snapshot};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::values::value::Value;
 use crate::plan::join::prices::ObjectPrices;
 use crate::report::views::list::ObjectSummary;
@@ -31,7 +33,9 @@ pub(in crate::cli) fn managed_rows(
     snapshot: &Snapshot,
     catalog: &Catalog,
 ) -> Vec<ObjectSummary> {
-    let prices = ObjectPrices::new(catalog);
+    let owned: BTreeSet<ObjectKey> = ledger.owned_keys().collect();
+    let is_owned = |key: &ObjectKey| owned.contains(key);
+    let prices = ObjectPrices::new(catalog).beside(snapshot, &is_owned);
     let mut rows = Vec::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
@@ -65,7 +69,7 @@ pub(in crate::cli) fn object_row(
         id: object.id.clone(),
         name: text("name"),
         status: kind.and_then(|kind| kind.api.ready).and_then(|ready| text(ready.attribute)),
-        monthly: kind.and_then(|kind| prices.monthly(kind, &object.attributes)),
+        monthly: kind.and_then(|kind| prices.monthly_of(kind, object)),
         project: object.project.clone(),
         created_at: object.created_at.clone(),
         parent: object.parent.clone(),
