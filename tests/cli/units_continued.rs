@@ -163,3 +163,28 @@ fn an_object_in_two_ledgers_blocks_both_units_until_one_forgets_it() {
     case.ok("-C a plan --exit-code");
     assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
 }
+
+/// Only a policy blocks a reviewed unit at its turn: whatever else its plan meets does not fit the review.
+#[test]
+fn a_unit_whose_plan_becomes_impossible_at_its_turn_is_out_of_date() {
+    let case = Case::new()
+        .file(REPOSITORY.0, REPOSITORY.1)
+        .file(
+            "a/stead.yaml",
+            "stead: 1\nstack: a\nvpc: { m: { cidr: 10.1.0.0/16 } }\noutputs: { id: $vpc.m.id }\n",
+        )
+        .file(
+            "b/stead.yaml",
+            "stead: 1\nstack: b\nstacks: { up: ../a }\nvolume: { x: { size: \"${int(stacks.up.id)}\" } }\n",
+        )
+        .emulator();
+    let run = case.fails(6, "apply --all --yes --output json");
+    let units = run.json()["units"].clone();
+    let status = |stack: &str| {
+        let unit = units.as_array().unwrap().iter().find(|unit| unit["stack"] == stack).unwrap();
+        (unit["status"].as_str().unwrap().to_owned(), unit["exit"].clone())
+    };
+    assert_eq!(status("a"), ("applied".to_owned(), 0.into()));
+    assert_eq!(status("b"), ("out_of_date".to_owned(), 5.into()), "{}", run.stdout);
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 0);
+}

@@ -238,9 +238,16 @@ pub(in crate::cli) fn require_fit(
     overrides: &BTreeSet<Name>,
 ) -> Result<(), CliFailure> {
     if plan.is_blocked(overrides) {
-        let first = plan.blocks.iter().find(|block| !block.only_freezes());
+        // Policies are judged again; anything else that blocks the plan now does not fit the review.
+        let is_new = |block: &&Blocker| {
+            !block.is_ruling() && !reviewed.blocks.iter().any(|known| known.is_same(block))
+        };
+        let mut stopping = plan.blocks.iter().filter(|block| !block.only_freezes());
+        let new = stopping.clone().find(is_new);
+        let exit = if new.is_some() { Exit::OutOfDate } else { Exit::Blocked };
+        let first = new.or_else(|| stopping.next());
         let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
-        return Err(CliFailure::new(Exit::Blocked, format!("{text} Nothing was sent.")).help(help));
+        return Err(CliFailure::new(exit, format!("{text} Nothing was sent.")).help(help));
     }
     check_fit(&REGISTRY, reviewed, plan, part).map_err(|misfit| {
         CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
