@@ -51,12 +51,12 @@ pub fn find_owner(origins: &BTreeSet<StackOrigin>, here: &CurrentOrigin, is_whol
 }
 
 /// Returns the blocker of a removed unit whose removal the command line does not name. `objects` is the number of objects
-/// in its ledger, as a phrase.
+/// in its ledger, as a phrase; `remove` the command that names it.
 #[must_use]
 pub fn removal_blocker<'u>(
     unit: &UnitName,
     units: impl IntoIterator<Item = &'u Unit>,
-    objects: &str,
+    (objects, remove): (&str, &str),
 ) -> Blocker {
     let is_stack = |one: &&Unit| one.name.stack == unit.stack && !one.is_removed;
     let what = match units.into_iter().find(is_stack) {
@@ -67,9 +67,7 @@ pub fn removal_blocker<'u>(
         code: REMOVED_UNIT.code.into(),
         address: None,
         text: format!("{what}, and the ledger of {unit} has {objects}."),
-        help: format!(
-            "To delete the objects: stead plan --all --remove {unit}. To keep them, restore the files of the stack."
-        ),
+        help: format!("To delete the objects: {remove}. To keep them, restore the files of the stack."),
         source: None,
     }
 }

@@ -139,7 +139,9 @@ fn remove_units(repository: &Repository) {
         assert_eq!(removed["plan"]["changes"][0]["action"], "delete");
     }
     assert_eq!(unit(&plan, "net/prod")["status"], "unchanged");
-    repository.exits(4, "apply --all -e prod --stacks app --yes").says(&["--remove app/prod"]);
+    repository
+        .exits(4, "apply --all -e prod --stacks app --yes")
+        .says(&["-e prod plan --all --remove app/prod"]);
     assert_eq!(repository.case.cloud().mutations_since(last), Vec::<String>::new());
 
     // A selection has them if their names match; they are in no directory.

@@ -114,7 +114,9 @@ fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) {
         }
         let objects = count_noun(planned.ledger.entries.len(), "object");
         let all = workspace.units.iter().map(|one| &one.unit);
-        let blocker = removal_blocker(&unit.name, all, &objects);
+        let remove =
+            workspace.units[*number].settings.command_line(&format!("plan --all --remove {}", unit.name));
+        let blocker = removal_blocker(&unit.name, all, (&objects, &remove));
         replace_plan(planned, |plan| with_blockers(plan, [blocker]));
     }
 }
