@@ -84,3 +84,18 @@ fn nothing_restarts_a_vm_that_is_stopped() {
     let plan = case.ok("plan").stdout;
     assert!(!plan.contains("restarts"), "{plan}");
 }
+
+#[test]
+fn an_edited_text_beside_a_reference_is_a_change_of_the_configuration() {
+    let stack = "stead: 1\nstack: a\n\
+        vm: { a: { name: a, template: ubuntu-24.04, plan: std-1c-1g } }\n\
+        app: { w: { name: w, type: web, image: nginx, port: 80, size: app-s, env_vars: { URL: \"http://${vm.a.public_ipv4_address}/one\" } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "template: ubuntu-24.04", "template: debian-12");
+    let plan = case.ok("plan --output json --replace vm.a").json();
+    assert_eq!(causes(&plan, "app.w"), ["upstream", "upstream"]);
+    case.edit("stead.yaml", "/one", "/two");
+    let plan = case.ok("plan --output json --replace vm.a").json();
+    assert_eq!(causes(&plan, "app.w"), ["config", "config"]);
+}

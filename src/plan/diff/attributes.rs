@@ -4,6 +4,7 @@
 //! value, so that it cannot differ forever. Secrets are compared by their fingerprints under the ledger's key.
 
 use super::confirmation;
+use super::written::{may_have_been, written_part};
 use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::verification::ValueVerification;
@@ -256,8 +257,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             None => cause,
         };
         let unfinished = self.subject.entry.is_some_and(|entry| entry.unfinished);
-        let follows =
-            want.setting.is_none() || (applied.is_some() && self.follows_reference(want, path, target));
+        let follows = want.setting.is_none()
+            || applied.is_some_and(|applied| self.follows_reference(want, path, (applied, target)));
         match cause {
             Cause::Config | Cause::Both if follows => Cause::Upstream,
             Cause::Config | Cause::Drift | Cause::Unconfirmed if unfinished => Cause::Unfinished,
@@ -266,8 +267,13 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     }
 
     /// Returns whether a written value, or the part of it at a path, changes because of what it refers to: the object was built on
-    /// all of that before, and it changes in this plan, or no file changed since the last apply.
-    fn follows_reference(&self, want: &DesiredAttribute<'a>, path: &str, target: &Value) -> bool {
+    /// all of that before, with the same text beside it, and it changes in this plan, or no file changed since the last apply.
+    fn follows_reference(
+        &self,
+        want: &DesiredAttribute<'a>,
+        path: &str,
+        (applied, target): (&Value, &Value),
+    ) -> bool {
         let written = want.setting.and_then(|setting| written_part(&setting.expression, path));
         let sources = written.map(Expression::addresses).unwrap_or_default();
         let number = |address: &_| self.joined.index.get(address);
@@ -275,16 +281,9 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             |address: &_| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok());
         let changes = || sources.iter().any(|address| want.changing_sources.contains(address));
         !sources.is_empty()
+            && written.is_some_and(|written| may_have_been(written, applied))
             && sources.iter().copied().all(is_held)
             && (target.is_unknown() || changes() || self.joined.inputs.is_config_applied())
-    }
-}
-
-/// Returns the expression of an attribute, or of one key of a map: what is written at a path. `None` if nothing is.
-fn written_part<'e>(expression: &'e Expression, path: &str) -> Option<&'e Expression> {
-    match (expression, path.split_once('.')) {
-        (Expression::Map(map), Some((_, key))) => map.get(key),
-        _ => Some(expression),
     }
 }
 

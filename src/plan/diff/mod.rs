@@ -10,3 +10,4 @@ pub(super) mod drift;
 pub(super) mod free_billing;
 pub(super) mod lost_values;
 pub(super) mod planned_values;
+mod written;
