@@ -52,26 +52,30 @@ pub(in crate::cli) async fn confirm_data_loss(
     Ok(Some(agreed))
 }
 
-/// Returns the changes that delete an object together with its data; a replacement is not among them.
+/// Returns the changes that delete an object together with its data, also the old one of a replacement.
 fn data_losing_changes(plan: &Plan) -> impl Iterator<Item = &Change> {
     let holds = |change: &&Change| {
         let kind = REGISTRY.kind(&change.kind);
         kind.is_some_and(|kind| kind.data_bearing || kind.local_data)
     };
-    plan.changes.iter().filter(|change| change.action == Action::Delete).filter(holds)
+    let is_deletion = |change: &&Change| matches!(change.action, Action::Delete | Action::Replace);
+    plan.changes.iter().filter(is_deletion).filter(holds)
 }
 
-fn summarize_addresses(addresses: &[&Address]) -> String {
-    let first: Vec<&str> =
-        addresses.iter().take(MAX_LISTED_ADDRESSES).map(|address| address.as_str()).collect();
-    let more = addresses.len().saturating_sub(MAX_LISTED_ADDRESSES);
+fn summarize_addresses(changes: &[&Change]) -> String {
+    let name = |change: &&Change| match change.action {
+        Action::Replace => format!("{} (replaced)", change.address),
+        _ => change.address.to_string(),
+    };
+    let first: Vec<String> = changes.iter().take(MAX_LISTED_ADDRESSES).map(name).collect();
+    let more = changes.len().saturating_sub(MAX_LISTED_ADDRESSES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("{}{more}", first.join(", "))
 }
 
 /// Lists the objects with data that will be deleted, before the approval prompt; prints nothing if there are none.
 pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
-    let all: Vec<&Address> = data_losing_changes(plan).map(|change| &change.address).collect();
+    let all: Vec<&Change> = data_losing_changes(plan).collect();
     if !all.is_empty() {
         ui.write_message(&format!(
             "warning: this deletes objects with their data: {}",
@@ -83,8 +87,7 @@ pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
 /// Lists the objects that were deleted together with their data; prints nothing if there are none.
 pub(in crate::cli) fn report_data_loss(ui: &Ui, plan: &Plan, outcome: &Outcome) {
     let is_done = |change: &&Change| outcome.done.contains(&change.address);
-    let all: Vec<&Address> =
-        data_losing_changes(plan).filter(is_done).map(|change| &change.address).collect();
+    let all: Vec<&Change> = data_losing_changes(plan).filter(is_done).collect();
     if !all.is_empty() {
         ui.write_message(&format!("Deleted objects with their data: {}", summarize_addresses(&all)));
     }
