@@ -18,7 +18,10 @@ const STANDARD_RATE: u32 = 30;
 /// Maximum rate that is accepted from a header.
 const MAX_RATE: u32 = 1_000;
 
-/// The service's window of a second, plus a margin for differences in arrival times.
+/// The service's window.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The same, plus a margin for differences in arrival times.
 const RATE_WINDOW: Duration = Duration::from_millis(1_020);
 
 /// The service's window of a minute, plus a margin for differences in arrival times.
@@ -170,10 +173,12 @@ impl RateLimit {
         if let Some(wait) = self.spacing_left(now) {
             return Err(wait);
         }
-        if self.sent.len() >= self.window_limit() {
+        // Spaced evenly, the requests of a window cannot arrive together: their spacing is the margin.
+        let limit = if self.paced { self.share() } else { self.window_limit() };
+        if self.sent.len() >= limit {
             if self.spent.len() >= self.burst_limit() {
                 self.paced = true;
-                return Err(self.room_at(now).saturating_sub(now));
+                return Err(self.room_at(now, limit).saturating_sub(now));
             }
             self.spent.push_back(now);
         }
@@ -222,7 +227,7 @@ impl RateLimit {
     /// Returns the remaining time of the even spacing, while it is in force.
     fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
-        let spacing = RATE_WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
+        let spacing = SECOND / u32::try_from(self.window_limit()).unwrap_or(1);
         let earliest = match self.sent.len().checked_sub(AVERAGED_REQUESTS as usize) {
             Some(first) => {
                 let average = self.sent[first] + spacing * AVERAGED_REQUESTS;
@@ -234,11 +239,16 @@ impl RateLimit {
     }
 
     /// Returns the time at which the window or the budget has room again.
-    fn room_at(&self, now: Duration) -> Duration {
-        let beyond = self.sent.len() - self.window_limit();
+    fn room_at(&self, now: Duration, limit: usize) -> Duration {
+        let beyond = self.sent.len() - limit;
         let window = self.sent.get(beyond).map_or(now, |at| *at + RATE_WINDOW);
         let budget = self.spent.front().map_or(window, |at| *at + BURST_WINDOW);
         window.min(budget)
+    }
+
+    /// Returns the requests per second that the service allows to this machine.
+    fn share(&self) -> usize {
+        (self.rate / self.machines).max(1) as usize
     }
 
     /// Returns the requests per window: one in thirty below the service's figure.
