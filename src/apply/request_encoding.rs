@@ -1,7 +1,6 @@
 //! Encoding of attribute values: request bodies, the values that a response must show, and the values that the
 //! ledger may store. Pure. Invariant: no value for the ledger contains the plain text of a secret.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
@@ -123,7 +122,7 @@ fn request_value(
     };
     match labelled {
         Some((_, number)) => Ok((*number).into()),
-        None => without_unset_keys(attribute, value)
+        None => meaning::without_unset_keys(&attribute.ty, value)
             .to_body(secrets)
             .ok_or_else(|| UnsendableValue(attribute.name.into())),
     }
@@ -266,19 +265,7 @@ pub(super) fn fingerprint_secrets(kind: &Kind, values: &Attributes, key: &Finger
 pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
     match value {
         Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).to_recorded(key)),
-        value => seal_parts(&without_unset_keys(attribute, value), key),
-    }
-}
-
-/// Returns a value without the keys of an open map that are `null`: such a key has no value, so that it is neither sent nor
-/// recorded.
-fn without_unset_keys<'v>(attribute: &Attribute, value: &'v Value) -> Cow<'v, Value> {
-    match (attribute.ty, value) {
-        (Type::Map(_), Value::Map(map)) if map.values().any(|part| *part == Value::Null) => {
-            let set = map.iter().filter(|(_, part)| **part != Value::Null);
-            Cow::Owned(Value::Map(set.map(|(key, part)| (key.clone(), part.clone())).collect()))
-        }
-        _ => Cow::Borrowed(value),
+        value => seal_parts(&meaning::without_unset_keys(&attribute.ty, value), key),
     }
 }
 

@@ -6,6 +6,7 @@
 //! rewrites them and is for comparison only.
 
 use core::net::Ipv4Addr;
+use std::borrow::Cow;
 
 use ipnet::Ipv4Net;
 use jiff::Timestamp;
@@ -71,6 +72,19 @@ pub fn to_canonical(ty: &Type, value: &Value) -> Value {
 #[must_use]
 pub fn to_comparable(ty: &Type, value: &Value) -> Value {
     rewrite_value(ty, value, &|format, text| normalize_text(format, text))
+}
+
+/// Returns a value without the keys of an open map that are `null`: such a key has no value, so that it is neither sent nor
+/// recorded.
+#[must_use]
+pub fn without_unset_keys<'v>(ty: &Type, value: &'v Value) -> Cow<'v, Value> {
+    match (ty, value) {
+        (Type::Map(_), Value::Map(map)) if map.values().any(|part| *part == Value::Null) => {
+            let set = map.iter().filter(|(_, part)| **part != Value::Null);
+            Cow::Owned(Value::Map(set.map(|(key, part)| (key.clone(), part.clone())).collect()))
+        }
+        _ => Cow::Borrowed(value),
+    }
 }
 
 /// Returns the type of the value under one key of a map or record; `None` where the record has no such key, or

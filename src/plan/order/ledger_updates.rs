@@ -4,6 +4,7 @@
 use super::ledger_metadata::build_remember;
 use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::Name;
+use crate::model::schema::meaning::without_unset_keys;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::AttributeDiffer;
@@ -115,8 +116,8 @@ fn is_renewed(before: &Entry, entry: &Entry) -> bool {
     entry.applied.iter().any(|(name, value)| is_legacy(name) && !value.has_legacy_fingerprint())
 }
 
-/// Returns the written attributes that have their desired values. An applied value in another notation with
-/// the same meaning is kept.
+/// Returns the written attributes that have their desired values, without those that are unset: no apply records one. An
+/// applied value in another notation with the same meaning is kept.
 fn satisfied_attributes(
     joined: &JoinedState<'_>,
     decision: &Decision<'_>,
@@ -127,15 +128,19 @@ fn satisfied_attributes(
     let settled =
         decision.wants.iter().filter(|want| want.setting.is_some() && !differs(want.attribute.name));
     settled
-        .map(|want| {
-            let value = fingerprint_secrets(want.stored_value(), joined.key());
+        .filter_map(|want| {
+            let stored = without_unset_keys(&want.attribute.ty, want.stored_value());
+            let value = fingerprint_secrets(&stored, joined.key());
             let before = diff.last_applied_value(want.attribute);
+            if value == Value::Null && before.is_none() {
+                return None;
+            }
             // The whole fingerprint replaces the short one of an earlier version.
             let is_current = |before: &&Value| {
                 are_equivalent(&want.attribute.ty, before, &value) && !before.has_legacy_fingerprint()
             };
             let kept = before.filter(is_current).cloned();
-            (want.attribute.name.into(), kept.unwrap_or(value))
+            Some((want.attribute.name.into(), kept.unwrap_or(value)))
         })
         .collect()
 }
