@@ -173,8 +173,7 @@ impl RateLimit {
         if let Some(wait) = self.spacing_left(now) {
             return Err(wait);
         }
-        // Spaced evenly, the requests of a window cannot arrive together: their spacing is the margin.
-        let limit = if self.paced { self.share() } else { self.window_limit() };
+        let limit = if self.paced && self.has_budget() { self.share() } else { self.window_limit() };
         if self.sent.len() >= limit {
             if self.spent.len() >= self.burst_limit() {
                 self.paced = true;
@@ -227,7 +226,8 @@ impl RateLimit {
     /// Returns the remaining time of the even spacing, while it is in force.
     fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
-        let spacing = SECOND / u32::try_from(self.window_limit()).unwrap_or(1);
+        let window = if self.has_budget() { SECOND } else { RATE_WINDOW };
+        let spacing = window / u32::try_from(self.window_limit()).unwrap_or(1);
         let earliest = match self.sent.len().checked_sub(AVERAGED_REQUESTS as usize) {
             Some(first) => {
                 let average = self.sent[first] + spacing * AVERAGED_REQUESTS;
@@ -244,6 +244,12 @@ impl RateLimit {
         let window = self.sent.get(beyond).map_or(now, |at| *at + RATE_WINDOW);
         let budget = self.spent.front().map_or(window, |at| *at + BURST_WINDOW);
         window.min(budget)
+    }
+
+    /// Returns whether the burst budget can pay for evenly spaced requests that arrive too close to each other: then the window
+    /// needs no margin.
+    fn has_budget(&self) -> bool {
+        self.spent.len() * 2 < self.burst_limit()
     }
 
     /// Returns the requests per second that the service allows to this machine.
