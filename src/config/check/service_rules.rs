@@ -14,7 +14,7 @@ use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
 use crate::model::live::catalog::{Catalog, CatalogRecord};
-use crate::model::schema::{Kind, Literal, Presence, Price, Rule, RuleCheck, Type};
+use crate::model::schema::{Kind, Literal, Presence, Rule, RuleCheck, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
@@ -279,15 +279,13 @@ fn exactly_one(rule: &Rule, resource: &Resource, attributes: &[&str], needed: bo
 /// child whose number is not known passes.
 /// Returns whether the service creates a child of a kind with a resource that is none of the written ones.
 fn implies_other_child(parent: &Resource, child: &Kind, written: &[&Resource]) -> bool {
-    let Price::Sum(terms) = parent.kind.price else { return false };
-    let is_chosen = |name| !is_missing(parent, name);
     let is_written = |name: &str| {
         let mut children = written.iter().filter(|one| one.parent.as_ref() == Some(&parent.address));
         children.any(|one| attribute_text(one, "name").as_deref() == Some(name))
     };
-    terms.iter().any(|term| {
-        let part = term.implies.filter(|part| part.kind == child.name && !is_written(part.name));
-        part.is_some() && term.chosen_by.is_some_and(is_chosen)
+    let mut parts = parent.kind.price.implied_parts();
+    parts.any(|(choice, part)| {
+        part.kind == child.name && !is_missing(parent, choice) && !is_written(part.name)
     })
 }
 

@@ -13,6 +13,17 @@ pub enum Price {
     Sum(&'static [PriceTerm]),
 }
 
+impl Price {
+    /// Returns the parts of an object that the service creates with it, each with the attribute whose choice makes it do so.
+    pub fn implied_parts(&self) -> impl Iterator<Item = (&'static str, ImpliedPart)> + use<> {
+        let terms: &'static [PriceTerm] = match *self {
+            Self::Free => &[],
+            Self::Sum(terms) => terms,
+        };
+        terms.iter().filter_map(|term| Some((term.chosen_by?, term.implies?)))
+    }
+}
+
 /// A catalog price multiplied by all of its factors; without factors, the price itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceTerm {

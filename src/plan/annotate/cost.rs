@@ -106,9 +106,8 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// Returns the attributes that chose a part of an object which another resource manages, and so has its price, or which is
     /// not live any more.
     fn managed_parts(&self, subject: &ResourceState<'_>) -> Vec<&'static str> {
-        let Price::Sum(terms) = subject.kind.price else { return Vec::new() };
-        let implied = terms.iter().filter_map(|term| Some((term.chosen_by?, term.implies?)));
-        let managed = implied.filter(|(_, part)| self.manages(subject.address, *part));
+        let parts = subject.kind.price.implied_parts();
+        let managed = parts.filter(|(_, part)| self.manages(subject.address, *part));
         let live = &self.joined.inputs.snapshot;
         let gone = subject
             .object()

@@ -57,8 +57,6 @@ pub(in crate::plan) fn parts_without_price(
     live: &Snapshot,
     is_counted: &dyn Fn(&ObjectKey) -> bool,
 ) -> Vec<&'static str> {
-    let Price::Sum(terms) = kind.price else { return Vec::new() };
-    let implied = terms.iter().filter_map(|term| Some((term.chosen_by?, term.implies?)));
     let is_without_price = |part: &ImpliedPart| {
         let first = ObjectKey { kind: part.kind.into(), parent: Some(id.clone()), id: Name::default() };
         let mut parts = live
@@ -72,7 +70,8 @@ pub(in crate::plan) fn parts_without_price(
         let own = parts.find(|(_, object)| is_named(object));
         is_read && own.is_none_or(|(key, _)| is_counted(key))
     };
-    implied.filter(|(_, part)| is_without_price(part)).map(|(choice, _)| choice).collect()
+    let parts = kind.price.implied_parts();
+    parts.filter(|(_, part)| is_without_price(part)).map(|(choice, _)| choice).collect()
 }
 
 /// Returns the monthly price of an object in USD before it is rounded: zero for a kind without prices, `None` if a price
