@@ -13,6 +13,7 @@ use super::loaded_unit::loaded_stack;
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::printed_commands;
 use crate::config::resolve::late_binding::looked_up_objects;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -114,8 +115,9 @@ fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) {
         }
         let objects = count_noun(planned.ledger.entries.len(), "object");
         let all = workspace.units.iter().map(|one| &one.unit);
-        let remove =
-            workspace.units[*number].settings.command_line(&format!("plan --all --remove {}", unit.name));
+        // The directory is that of the unit; the command covers the repository.
+        let flags = printed_commands::flags_except(&workspace.units[*number].settings.said, &["-C"]);
+        let remove = printed_commands::command_line(&flags, &format!("plan --all --remove {}", unit.name));
         let blocker = removal_blocker(&unit.name, all, (&objects, &remove));
         replace_plan(planned, |plan| with_blockers(plan, [blocker]));
     }
