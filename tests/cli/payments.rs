@@ -94,3 +94,30 @@ fn a_free_database_with_a_paid_plan_becomes_a_subscription_in_the_plan_too() {
     assert_eq!(case.ok("output --raw paid").stdout.trim(), "subscription");
     case.ok("plan --exit-code");
 }
+
+/// The pool that the service creates with a cluster is another one than a pool `default` that the plan creates.
+#[test]
+fn the_pool_that_comes_with_a_new_cluster_is_billed_beside_a_written_one() {
+    let stack = |cluster: &str| {
+        format!(
+            "stead: 1\nstack: a\ncluster: {{ k: {{ name: k, version: \"1.31\"{cluster} }} }}\n\
+             policy: {{ budget: {{ level: mandatory, deny: \"${{plan.monthly_after > 200.0}}\", message: Over 200 USD }} }}\n"
+        )
+    };
+    let pool = ", node_pools: { default: { plan: std-2c-4g, node_count: 3 } }";
+    let case = Case::new().file("stead.yaml", stack(pool)).emulator();
+    case.ok("apply --yes").says(&["COST   $0.00 → $72.00 a month"]);
+    case.write("stead.yaml", stack(&format!(", worker_plan: cpu-4c-8g{pool}")));
+    case.fails(4, "plan --replace cluster.k").says(&["COST   $72.00 → $232.00 a month"]);
+    case.write("stead.yaml", stack(", worker_plan: cpu-4c-8g"));
+    case.ok("apply --yes --replace cluster.k").says(&["COST   $72.00 → $160.00 a month"]);
+    case.ok("cost").says(&["total      $160.00  $160.00"]);
+
+    let both =
+        stack(", worker_plan: std-2c-4g, node_pools: { default: { plan: std-2c-4g, node_count: 3 } }");
+    let case = Case::new().file("stead.yaml", &both).emulator();
+    case.ok("apply --yes").says(&["COST   $0.00 → $120.00 a month"]);
+    case.ok("cost").says(&["$120.00  $120.00"]);
+    case.edit("stead.yaml", "node_count: 3", "node_count: 4");
+    case.ok("plan").says(&["COST   $120.00 → $144.00 a month"]);
+}

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use crate::model::address::Address;
 use crate::model::live::catalog::CatalogRecord;
 use crate::model::live::snapshot::{Object, ObjectKey};
-use crate::model::schema::{ImpliedPart, Kind, Price, PriceTerm};
+use crate::model::schema::{Kind, Price, PriceTerm};
 use crate::model::values::value::Value;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decision::{Decision, DecisionKind};
@@ -100,32 +100,25 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// Returns the monthly price of a resource's live object in USD; `None` without one, and if it is not known.
     pub fn price_before(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let object = subject.object()?;
-        self.own_price(subject, &|name| object.attributes.get(name).cloned())
+        let elsewhere = self.parts_elsewhere(subject);
+        self.own_price(subject, &elsewhere, &|name| object.attributes.get(name).cloned())
     }
 
-    /// Returns the attributes that chose a part of an object which another resource manages, and so has its price, or which is
+    /// Returns the attributes that chose a part of a live object which another resource manages, and so has its price, or which is
     /// not live any more.
-    fn managed_parts(&self, subject: &ResourceState<'_>) -> Vec<&'static str> {
-        let parts = subject.kind.price.implied_parts();
-        let managed = parts.filter(|(_, part)| self.manages(subject.address, *part));
-        let live = &self.joined.inputs.snapshot;
-        let gone = subject
-            .object()
-            .map(|object| parts_without_price(subject.kind, &object.id, live, &|_| false))
-            .unwrap_or_default();
-        managed.map(|(choice, _)| choice).chain(gone).collect()
+    fn parts_elsewhere(&self, subject: &ResourceState<'_>) -> Vec<&'static str> {
+        let Some(object) = subject.object() else { return Vec::new() };
+        let is_managed = |key: &ObjectKey| self.manages(subject.address, key);
+        parts_without_price(subject.kind, &object.id, self.joined.inputs.snapshot, &is_managed)
     }
 
-    fn manages(&self, parent: &Address, part: ImpliedPart) -> bool {
+    /// Returns whether a child of a resource owns or adopts an object.
+    fn manages(&self, parent: &Address, key: &ObjectKey) -> bool {
         let subjects = &self.joined.subjects;
         let own = subjects.partition_point(|subject| subject.address < parent);
         let near = subjects[own..].iter();
-        near.take_while(|subject| subject.address.as_str().starts_with(parent.as_str())).any(|subject| {
-            let name = subject.object().and_then(|object| object.attributes.get("name"));
-            subject.kind.name == part.kind
-                && subject.parent() == Some(parent)
-                && name.and_then(Value::as_text) == Some(part.name)
-        })
+        near.take_while(|subject| subject.address.as_str().starts_with(parent.as_str()))
+            .any(|subject| subject.object().is_some_and(|object| object.key() == *key))
     }
 
     /// Returns the price of the objects that earlier replacements left behind: each is billed until it is
@@ -146,18 +139,22 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             // The object is forgotten, but still billed.
             DecisionKind::Forget => self.price_before(subject),
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
-            _ => self.own_price(subject, &|name| billed_value_after(subject, decision, name)),
+            _ => {
+                // The service creates the parts of a new object, whatever else the plan creates in it.
+                let elsewhere = if decision.is_new() { Vec::new() } else { self.parts_elsewhere(subject) };
+                self.own_price(subject, &elsewhere, &|name| billed_value_after(subject, decision, name))
+            }
         }
     }
 
-    /// Returns the price of a resource's object; what another resource manages of it has its price there.
+    /// Returns the price of a resource's object without the parts that these attributes chose.
     fn own_price(
         &mut self,
         subject: &ResourceState<'_>,
+        elsewhere: &[&str],
         value: &dyn Fn(&str) -> Option<Value>,
     ) -> Option<Decimal> {
-        let managed = self.managed_parts(subject);
-        let own = |name: &str| if managed.contains(&name) { None } else { value(name) };
+        let own = |name: &str| if elsewhere.contains(&name) { None } else { value(name) };
         self.object_price(subject.kind, &own)
     }
 

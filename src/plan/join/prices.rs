@@ -50,7 +50,7 @@ impl<'a> ObjectPrices<'a> {
 }
 
 /// Returns the attributes that made the service create a part of an object which adds nothing to the object's price any more:
-/// the part is counted by itself, or the snapshot shows parts of the object and not this one.
+/// each part of that name is counted by itself, or the snapshot shows parts of the object and none of that name.
 pub(in crate::plan) fn parts_without_price(
     kind: &Kind,
     id: &Name,
@@ -67,8 +67,7 @@ pub(in crate::plan) fn parts_without_price(
         let is_read = parts.peek().is_some();
         let is_named =
             |object: &Object| object.attributes.get("name").and_then(Value::as_text) == Some(part.name);
-        let own = parts.find(|(_, object)| is_named(object));
-        is_read && own.is_none_or(|(key, _)| is_counted(key))
+        is_read && !parts.any(|(key, object)| is_named(object) && !is_counted(key))
     };
     let parts = kind.price.implied_parts();
     parts.filter(|(_, part)| is_without_price(part)).map(|(choice, _)| choice).collect()

@@ -124,6 +124,28 @@ fn a_long_load_uses_the_full_rate() {
     assert!(3_000.0 / seconds >= 28.9, "{} a second", 3_000.0 / seconds);
 }
 
+/// A request that arrives too close to the others takes from the burst budget, so the full rate needs one.
+#[test]
+fn the_full_rate_waits_for_the_burst_budget() {
+    let (mut limiter, mut now, mut left) = (RateLimit::default(), Duration::ZERO, Vec::new());
+    while now < Duration::from_secs(130) {
+        match limiter.admit(now) {
+            // Requests do not leave at the same instant.
+            Ok(()) => {
+                left.push(now);
+                now += Duration::from_millis(8);
+            }
+            Err(wait) => now += wait,
+        }
+    }
+    let rate = |from: u64, to: u64| {
+        let within = left.iter().filter(|at| (from..to).contains(&at.as_secs()));
+        f64::from(u32::try_from(within.count()).unwrap()) / f64::from(u32::try_from(to - from).unwrap())
+    };
+    assert!(rate(10, 60) < 28.5, "{}", rate(10, 60));
+    assert!(rate(65, 125) > 28.9, "{}", rate(65, 125));
+}
+
 #[test]
 fn a_late_timer_does_not_lower_the_rate() {
     let rate = |lateness: u64| {
