@@ -129,7 +129,7 @@ pub const CAUSES: &[Cause] = &[
     cause(400, "a pool without nodes", "spec, Limits", Before(&["S0223-pool"])),
     cause(400, "a taint without an effect", "contract, node_pool", Before(&["S0224-taint"])),
     cause(400, "a name that no path can hold", "contract, saved_query", Before(&["S0224-query"])),
-    cause(400, "fewer than 2 workers", "spec, Limits", Before(&["R0901"])),
+    cause(400, "fewer than 2 workers", "spec, Limits", Before(&["R0901", "R0901-implied"])),
     cause(
         400,
         "a kubeconfig's lifetime out of bounds",
