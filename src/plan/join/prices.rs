@@ -13,8 +13,14 @@ use crate::model::values::value::{Attributes, Value};
 /// Monthly prices of live objects over one catalog.
 pub struct ObjectPrices<'a> {
     names: CatalogIndex<'a>,
-    /// The live objects, and whether one of them has a price of its own where these prices are added up.
-    live: Option<(&'a Snapshot, &'a dyn Fn(&ObjectKey) -> bool)>,
+    live: Option<LiveParts<'a>>,
+}
+
+/// The live objects, among them the parts of others.
+struct LiveParts<'a> {
+    snapshot: &'a Snapshot,
+    /// Returns whether an object has a price of its own where these prices are added up.
+    is_counted: &'a dyn Fn(&ObjectKey) -> bool,
 }
 
 impl<'a> ObjectPrices<'a> {
@@ -27,14 +33,14 @@ impl<'a> ObjectPrices<'a> {
     /// Counts no part of an object that a snapshot shows to be gone, or that is counted by itself.
     #[must_use]
     pub fn beside(self, live: &'a Snapshot, is_counted: &'a dyn Fn(&ObjectKey) -> bool) -> Self {
-        Self { live: Some((live, is_counted)), ..self }
+        Self { live: Some(LiveParts { snapshot: live, is_counted }), ..self }
     }
 
     /// Returns the monthly price of a live object, as `monthly` does.
     #[must_use]
     pub fn monthly_of(&self, kind: &Kind, object: &Object) -> Option<Decimal> {
-        let absent = self.live.map_or_else(Vec::new, |(live, is_counted)| {
-            parts_without_price(kind, &object.id, live, is_counted)
+        let absent = self.live.as_ref().map_or_else(Vec::new, |live| {
+            parts_without_price(kind, &object.id, live.snapshot, live.is_counted)
         });
         let value = |name: &str| object.attributes.get(name).filter(|_| !absent.contains(&name)).cloned();
         exact_price(&self.names, kind, &value).map(|price| price.round_dp(2))
