@@ -310,11 +310,7 @@ pub(in crate::cli) fn unmanaged_objects(
     world: &RefreshResult,
     reach: &ProjectScope,
 ) -> UnmanagedObjects {
-    let owned: BTreeSet<ObjectKey> = ledger
-        .entries
-        .values()
-        .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind)))
-        .collect();
+    let owned: BTreeSet<ObjectKey> = ledger.owned_keys().collect();
     let prices = ObjectPrices::new(&world.catalog).beside(&world.snapshot, &|_| true);
     let (mut found, mut projects) = (UnmanagedObjects::default(), BTreeSet::new());
     for object in world.snapshot.objects.values() {
