@@ -173,7 +173,8 @@ impl RateLimit {
         if let Some(wait) = self.spacing_left(now) {
             return Err(wait);
         }
-        let limit = if self.paced && self.has_budget() { self.share() } else { self.window_limit() };
+        let limit =
+            if self.paced && self.has_budget() { self.share() as usize } else { self.window_limit() };
         if self.sent.len() >= limit {
             if self.spent.len() >= self.burst_limit() {
                 self.paced = true;
@@ -253,13 +254,13 @@ impl RateLimit {
     }
 
     /// Returns the requests per second that the service allows to this machine.
-    fn share(&self) -> usize {
-        (self.rate / self.machines).max(1) as usize
+    fn share(&self) -> u32 {
+        (self.rate / self.machines).max(1)
     }
 
     /// Returns the requests per window: one in thirty below the service's figure.
     fn window_limit(&self) -> usize {
-        with_safety_margin(self.rate / self.machines)
+        with_safety_margin(self.share())
     }
 
     /// Returns the burst budget per minute, also below the service's figure.

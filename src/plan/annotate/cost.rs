@@ -140,7 +140,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             DecisionKind::Forget => self.price_before(subject),
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
             _ => {
-                // The service creates the parts of a new object, whatever else the plan creates in it.
+                // The service creates these parts with a new object, also if the plan creates another one of the same name.
                 let elsewhere = if decision.is_new() { Vec::new() } else { self.parts_elsewhere(subject) };
                 self.own_price(subject, &elsewhere, &|name| billed_value_after(subject, decision, name))
             }

@@ -7,21 +7,17 @@ use crate::model::values::value::Value;
 /// expression.
 pub(super) fn may_have_been(expression: &Expression, value: &Value) -> bool {
     let (Expression::Text(parts), Some(text)) = (expression, value.as_text()) else { return true };
-    let literal = |part: &Expression| match part.known_value() {
-        Some(Value::Text(text)) => Some(text.clone()),
-        _ => None,
-    };
     let mut rest = text;
     for (at, part) in parts.iter().enumerate() {
-        let Some(part) = literal(part) else { continue };
+        let Some(literal) = part.known_value().and_then(Value::as_text) else { continue };
         // Between two references it may be anywhere; at the ends nothing may be beside it.
-        let found =
-            if at == 0 { rest.starts_with(part.as_str()).then_some(0) } else { rest.find(part.as_str()) };
-        let Some(found) = found else { return false };
-        if at + 1 == parts.len() && parts.len() > 1 {
-            return rest.ends_with(part.as_str());
-        }
-        rest = &rest[found + part.len()..];
+        let after = match at {
+            0 => rest.strip_prefix(literal),
+            _ if at + 1 == parts.len() => rest.strip_suffix(literal),
+            _ => rest.split_once(literal).map(|(_, after)| after),
+        };
+        let Some(after) = after else { return false };
+        rest = after;
     }
     true
 }

@@ -43,15 +43,18 @@ impl<'a> ObjectPrices<'a> {
             parts_without_price(kind, &object.id, live.snapshot, live.is_counted)
         });
         let value = |name: &str| object.attributes.get(name).filter(|_| !absent.contains(&name)).cloned();
-        exact_price(&self.names, kind, &value).map(|price| price.round_dp(2))
+        self.rounded(kind, &value)
     }
 
     /// Returns the monthly price of an object in USD, rounded half-even to cents: zero for a kind without
     /// prices, `None` if a price or a factor is unknown.
     #[must_use]
     pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
-        let price = exact_price(&self.names, kind, &|name: &str| attributes.get(name).cloned());
-        price.map(|price| price.round_dp(2))
+        self.rounded(kind, &|name: &str| attributes.get(name).cloned())
+    }
+
+    fn rounded(&self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
+        exact_price(&self.names, kind, value).map(|price| price.round_dp(2))
     }
 }
 

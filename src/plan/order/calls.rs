@@ -150,8 +150,8 @@ fn before_value(
 }
 
 /// Returns the whole new value of an attribute; for a map, with the unmanaged live keys. The parts of a map or record that
-/// `ignore_drift` leaves alone keep their live values. A part that may be another
-/// writer's secret is a fingerprint: apply reads its value from the object.
+/// `ignore_drift` leaves alone keep their live values. A part that may be another writer's secret is a fingerprint: apply
+/// reads its value from the object.
 fn target_value(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -185,8 +185,8 @@ fn target_value(
     known_map(all)
 }
 
-/// Returns the written keys of a map or record as its call sends them: under `ignore_drift`, a key that no difference names keeps what is
-/// live, also that it is missing.
+/// Returns the written keys of a map or record as its call sends them: under `ignore_drift`, a key that no difference names
+/// keeps what is live, also that it is missing.
 fn without_ignored(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
